@@ -2,6 +2,7 @@
 
 pub(crate) mod chunk_write;
 pub(crate) mod encode_job;
+pub(crate) mod key_change;
 pub(crate) mod lost_lock;
 pub(crate) mod new_shard;
 pub(crate) mod no_elements;

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::vec;
 
 use bytes::Bytes;
 use ndzarr_codec::{CodecChain, CodecError, ShardBuilder, Sharding};
@@ -10,6 +11,7 @@ use ndzarr_store::{Fetched, Of, Pin, Want};
 use crate::error::bad_answer;
 use crate::threads::scratch::with_workspace;
 use crate::threads::turn::Turn;
+use crate::writing::key_change::KeyChange;
 use crate::{EngineCause, FillChunks};
 
 /// Parts of fewer bytes are combined.
@@ -46,17 +48,8 @@ pub(crate) enum OldShard {
     InMemory(Bytes),
     /// Read under the lock, as needed.
     Pinned(Pin),
-}
-
-/// The change to a key.
-#[derive(Debug)]
-pub(crate) enum KeyChange {
-    /// Store the concatenation of these parts after the bytes written under the lock.
-    Publish(Vec<Bytes>),
-    /// Remove the value, if one exists.
-    Erase,
-    /// Nothing: it already has the right value.
-    Keep,
+    /// Only the inner chunks that stay, in their order.
+    Kept(vec::IntoIter<Bytes>),
 }
 
 impl<'l> NewShard<'l> {
@@ -107,6 +100,10 @@ impl<'l> NewShard<'l> {
             let what = "the inner chunks together are too large for the shape of the shard";
             CodecError::corrupt("sharding_indexed", what)
         })?;
+        if let OldShard::Kept(parts) = &mut self.old {
+            let part = parts.next().filter(|part| part.len() as u64 == len).ok_or_else(bad_answer)?;
+            return self.add_part(part);
+        }
         if self.run.is_empty() || self.run.end != range.start {
             self.flush()?;
             self.run = range.start..range.start;
@@ -159,7 +156,7 @@ impl<'l> NewShard<'l> {
                     Fetched::Missing | Fetched::Changed => Err(EngineCause::KeepsChanging),
                 }
             }
-            (OldShard::None | OldShard::Pinned(_), _) => Err(bad_answer()),
+            (OldShard::None | OldShard::Kept(_) | OldShard::Pinned(_), _) => Err(bad_answer()),
         }
     }
 

@@ -6,7 +6,7 @@ use crate::reading::reread::Reread;
 use crate::threads::io::Io;
 use crate::threads::turn::{Patience, Taken, Turn};
 use crate::writing::chunk_write::ChunkWrite;
-use crate::writing::new_shard::KeyChange;
+use crate::writing::key_change::KeyChange;
 use crate::{ConcurrentUpdate, EngineCause, RunOptions, Source};
 
 /// The outcome of an attempt to write a chunk.
@@ -87,16 +87,11 @@ async fn write_once<I: Io>(
             }
         }
         if let Some(turn) = turn {
-            return publish(turn, change, permit).map(|()| Written::Done);
+            return change.publish(turn, permit).map(|()| Written::Done);
         }
         drop(permit);
         let only_if = if merges { write.precondition() } else { Precondition::None };
-        let put = match &change {
-            KeyChange::Publish(parts) => io.put(&write.key, parts, only_if).await?,
-            KeyChange::Erase => io.erase(&write.key, only_if).await?,
-            KeyChange::Keep => Put::Done(None),
-        };
-        match put {
+        match change.put(io, &write.key, only_if).await? {
             Put::Done(_) => return Ok(Written::Done),
             Put::Conflict if merges => write.restart(),
             // It may check only the condition of a put.
@@ -115,21 +110,5 @@ fn take<I: Io>(
     match io.blocking() {
         Some(store) => Turn::take(store, &write.key, patience, options.cancel.as_ref()),
         None => Ok(Taken::Unsupported),
-    }
-}
-
-fn publish<P>(mut turn: Turn, mut change: KeyChange, permit: P) -> Result<(), EngineCause> {
-    if let KeyChange::Publish(parts) = &mut change {
-        // The memory of each is free before the store waits for its disk, and the next thread with
-        // a permit reuses it.
-        for part in parts.drain(..) {
-            turn.append(&part)?;
-        }
-    }
-    drop(permit);
-    match change {
-        KeyChange::Publish(_) => turn.publish(),
-        KeyChange::Erase => turn.erase(),
-        KeyChange::Keep => Ok(()),
     }
 }

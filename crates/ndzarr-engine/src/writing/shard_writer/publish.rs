@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use bytes::Bytes;
 use ndzarr_codec::ShardBuilder;
 use ndzarr_store::{Fetch, Fetched, Of, Pin, Precondition, Put, Store, StoreError, Temporary, Want};
 
@@ -14,7 +13,8 @@ use crate::threads::cancel::{Publishing, Under};
 use crate::threads::io::{AsyncIo, BlockingIo, Io};
 use crate::threads::scratch::with_workspace;
 use crate::threads::turn::{Patience, Taken, Turn};
-use crate::writing::new_shard::{KeyChange, NewShard, OldShard, Out};
+use crate::writing::key_change::KeyChange;
+use crate::writing::new_shard::{NewShard, OldShard, Out};
 use crate::{AnyStore, ConcurrentUpdate, EngineCause, EngineError, FillChunks};
 
 /// About how many bytes of inner chunks that stay are copied at once.
@@ -72,18 +72,19 @@ impl ShardWriter {
         } else {
             Remaining::nothing()
         };
-        if self.is_empty(&remaining) {
-            return turn.erase();
-        }
-        let is_whole = remaining.places.is_empty() && !self.states().holes;
+        let is_spilled = |state: &InnerState| matches!(state, InnerState::Spilled(..));
+        let is_whole = {
+            let states = self.states();
+            remaining.places.is_empty() && !states.holes && states.list.iter().any(is_spilled)
+        };
         if let Some(temporary) = self.temporary.take_if(|_| is_whole) {
             return self.publish_spilled(temporary, turn);
         }
         // The store copies what stays, in its order: an index that a reader has stays true for it.
         let old = remaining.pin.clone().map_or(OldShard::None, OldShard::Pinned);
         let out = Out::Locked { turn: &mut turn, copied_at_once: COPIED_AT_ONCE };
-        self.fill(out, old, &remaining, Vec::new(), self.options.fill_chunks)?;
-        turn.publish().map(drop)
+        let change = self.fill(out, old, &remaining, self.options.fill_chunks)?;
+        change.publish(turn, ())
     }
 
     /// Makes the spilled inner chunks the value.
@@ -122,46 +123,36 @@ impl ShardWriter {
                 (None, _) => Precondition::Absent,
             };
             let ranges: Vec<Range<u64>> = remaining.places.iter().map(|(_, range)| range.clone()).collect();
-            let mut old = Vec::new();
+            let mut old = OldShard::None;
             if !ranges.is_empty() {
                 let of = remaining.pin.clone().map_or(Of::Any, Of::Snapshot);
                 match io.fetch(&fetch(of, Want::Ranges(ranges))).await? {
-                    Fetched::Parts { parts, .. } => old = parts,
+                    Fetched::Parts { parts, .. } => old = OldShard::Kept(parts.into_iter()),
                     Fetched::Missing | Fetched::Changed => continue,
                 }
             }
-            let outcome = self.fill(Out::memory(), OldShard::None, &remaining, old, fill_chunks)?;
+            let change = self.fill(Out::memory(), old, &remaining, fill_chunks)?;
             let _publishing = Publishing::begin(self.options.cancel.as_ref(), Under::Nothing)?;
-            let put = match &outcome {
-                KeyChange::Publish(parts) => io.put(&self.key, parts, only_if).await?,
-                KeyChange::Erase | KeyChange::Keep => io.erase(&self.key, only_if).await?,
-            };
-            match put {
+            match change.put(io, &self.key, only_if).await? {
                 Put::Done(_) => return Ok(()),
                 Put::Conflict => {}
                 // It may check only the condition of a put.
-                Put::Unsupported if !matches!(outcome, KeyChange::Publish(_)) => {
-                    fill_chunks = FillChunks::Store;
-                }
+                Put::Unsupported if matches!(change, KeyChange::Erase) => fill_chunks = FillChunks::Store,
                 Put::Unsupported => return Err(EngineCause::NoLocking),
             }
         }
     }
 
-    /// Puts all inner chunks into the value. Remaining ones come from `old`, unless `stored`
-    /// contains them.
+    /// Puts all inner chunks into the value. Remaining ones come from `old`.
     fn fill(
         &self,
         out: Out<'_>,
-        stored: OldShard,
+        old: OldShard,
         remaining: &Remaining,
-        old: Vec<Bytes>,
         fill_chunks: FillChunks,
     ) -> Result<KeyChange, EngineCause> {
         let chain = self.array.chain();
-        let mut shard =
-            NewShard::new(chain, self.sharding()?, &self.array.shape_of(&self.shard), out, stored)?;
-        let mut old = old.into_iter();
+        let mut shard = NewShard::new(chain, self.sharding()?, &self.array.shape_of(&self.shard), out, old)?;
         let mut places = remaining.places.iter().peekable();
         for number in 0..self.layout.n_chunks() {
             let state = self.states().list[number].clone();
@@ -169,10 +160,7 @@ impl ShardWriter {
             match (state, stored_at) {
                 (InnerState::Memory(encoded), _) => shard.add_part(encoded)?,
                 (InnerState::Spilled(at, len), _) => shard.add_part(self.spilled()?.read(at..at + len)?)?,
-                (InnerState::NotGiven, Some((_, range))) => match old.next() {
-                    Some(encoded) => shard.add_part(encoded)?,
-                    None => shard.keep(range.clone())?,
-                },
+                (InnerState::NotGiven, Some((_, range))) => shard.keep(range.clone())?,
                 (InnerState::NotGiven | InnerState::Empty, _) => shard.skip(),
             }
         }
@@ -216,13 +204,6 @@ impl ShardWriter {
             }
         }
         Ok(Remaining { pin: Some(pin), places })
-    }
-
-    fn is_empty(&self, remaining: &Remaining) -> bool {
-        let given = |state: &InnerState| matches!(state, InnerState::Memory(_) | InnerState::Spilled(..));
-        self.options.fill_chunks == FillChunks::Erase
-            && remaining.places.is_empty()
-            && !self.states().list.iter().any(given)
     }
 }
 
