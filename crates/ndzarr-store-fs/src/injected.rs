@@ -11,6 +11,8 @@ mod light_pins;
 mod no_locks;
 #[cfg(target_os = "linux")]
 mod open_files;
+#[cfg(target_os = "linux")]
+mod value_locks;
 
 use std::collections::VecDeque;
 use std::error::Error;
