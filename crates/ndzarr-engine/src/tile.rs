@@ -192,7 +192,7 @@ pub trait Source: Send + Sync {
     }
 
     /// A source with a copy of a box of its elements.
-    fn copy_box(&self, start: &[usize], len: &[usize]) -> Box<dyn Source + Send>;
+    fn piece(&self, start: &[usize], len: &[usize]) -> Box<dyn Source + Send>;
 }
 
 #[cfg(test)]
@@ -270,7 +270,7 @@ mod tests {
             out.fill(1);
         }
 
-        fn copy_box(&self, _: &[usize], _: &[usize]) -> Box<dyn Source + Send> {
+        fn piece(&self, _: &[usize], _: &[usize]) -> Box<dyn Source + Send> {
             Box::new(Self)
         }
     }

@@ -272,7 +272,7 @@ impl<T: Element> Appender<T, Asynchronous> {
         let info = self.info.clone();
         let data = data.to_view();
         let shape = data.shape().to_vec();
-        let source = info.box_source(data)?.copy_box(&vec![0; shape.len()], &shape);
+        let source = info.box_source(data)?.piece(&vec![0; shape.len()], &shape);
         self.add(shape, source).await
     }
 }
@@ -286,7 +286,7 @@ impl Appender<Any, Asynchronous> {
     pub async fn push<D: Dimension>(&mut self, data: &AnyElements<D>) -> Result<()> {
         let info = self.info.clone();
         let shape = data.shape().to_vec();
-        let source = info.any_source(data)?.copy_box(&vec![0; shape.len()], &shape);
+        let source = info.any_source(data)?.piece(&vec![0; shape.len()], &shape);
         self.add(shape, source).await
     }
 }

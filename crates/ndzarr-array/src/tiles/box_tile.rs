@@ -178,7 +178,7 @@ impl<C: WriteCells> Source for BoxSource<'_, C> {
         C::IS_MEMORY && strides.is_sorted_by(|outer, inner| outer >= inner) && strides.last() == Some(&1)
     }
 
-    fn copy_box(&self, start: &[usize], len: &[usize]) -> Box<dyn Source + Send> {
+    fn piece(&self, start: &[usize], len: &[usize]) -> Box<dyn Source + Send> {
         let mut elements = self.elements.view();
         let mut axes = Vec::with_capacity(self.axes.len());
         for (axis, picks) in self.axes.iter().enumerate() {

@@ -180,7 +180,7 @@ impl<T: Clone + Send + Sync + 'static> Source for ScatterSource<'_, T> {
         self.places.coverage(start, len)
     }
 
-    fn copy_box(&self, start: &[usize], len: &[usize]) -> Box<dyn Source + Send> {
+    fn piece(&self, start: &[usize], len: &[usize]) -> Box<dyn Source + Send> {
         let mut values = Vec::new();
         let places = self.places.part(start, len, |targets| {
             values.extend(targets.map(|target| self.values[target].clone()));

@@ -284,7 +284,7 @@ impl EncodeJob {
     /// This job with its own copy of the written elements, so that it can run elsewhere.
     pub(crate) fn detach(&self, source: &dyn Source) -> Result<(Self, Box<dyn Source + Send>), EngineCause> {
         let (start, source_len) = self.in_source()?;
-        let elements = source.copy_box(&start, &source_len);
+        let elements = source.piece(&start, &source_len);
         Ok((Self { source_start: vec![0; self.axes.len()], ..self.clone() }, elements))
     }
 }

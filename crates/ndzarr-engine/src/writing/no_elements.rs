@@ -25,7 +25,7 @@ impl Source for NoElements {
         false
     }
 
-    fn copy_box(&self, _: &[usize], _: &[usize]) -> Box<dyn Source + Send> {
+    fn piece(&self, _: &[usize], _: &[usize]) -> Box<dyn Source + Send> {
         Box::new(Self)
     }
 }

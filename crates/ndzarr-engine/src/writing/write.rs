@@ -76,7 +76,7 @@ pub async fn write_pooled(
     let write = |number| async move {
         check_cancel(options.cancel.as_ref())?;
         let Some(WritePiece { overlap, source, from, len }) = pieces.get(number) else { return Ok(()) };
-        let elements = source.copy_box(&from, &len);
+        let elements = source.piece(&from, &len);
         let chunk = overlap.chunk.clone();
         let write = {
             let array = Arc::clone(array);

@@ -121,7 +121,7 @@ impl Growth {
                 let len =
                     |(other, &len): (usize, &u64)| if other == axis { n as usize } else { len as usize };
                 let len: Vec<usize> = shape.iter().enumerate().map(len).collect();
-                self.rows.add(n as usize, source.copy_box(&start, &len));
+                self.rows.add(n as usize, source.piece(&start, &len));
                 if let Some(row) = row.filter(|row| row.end == self.end) {
                     let rows = std::mem::replace(&mut self.rows, Rows::new(axis, self.end));
                     if rows.start == row.start { self.encode(row, &rows, 0)? } else { self.head = Some(rows) }
@@ -336,10 +336,10 @@ impl Source for Rows {
         Ok(())
     }
 
-    fn copy_box(&self, start: &[usize], len: &[usize]) -> Box<dyn Source + Send> {
+    fn piece(&self, start: &[usize], len: &[usize]) -> Box<dyn Source + Send> {
         let mut rows = Self::new(self.axis, 0);
         for (source, start, len, _) in self.parts(start, len) {
-            rows.add(len[self.axis], source.copy_box(&start, &len));
+            rows.add(len[self.axis], source.piece(&start, &len));
         }
         Box::new(rows)
     }
@@ -379,8 +379,8 @@ impl<'s> Source for Frame<Box<dyn Source + 's>> {
         self.source.is_c_order()
     }
 
-    fn copy_box(&self, start: &[usize], len: &[usize]) -> Box<dyn Source + Send> {
-        let source: Box<dyn Source> = self.source.copy_box(&self.without(start), &self.without(len));
+    fn piece(&self, start: &[usize], len: &[usize]) -> Box<dyn Source + Send> {
+        let source: Box<dyn Source> = self.source.piece(&self.without(start), &self.without(len));
         Box::new(Frame { source, axis: self.axis })
     }
 }

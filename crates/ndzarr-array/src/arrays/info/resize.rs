@@ -99,7 +99,7 @@ impl ArrayInfo {
             let cancel = self.options.cancel.clone();
             return scoped(cancel.as_ref(), self.append(axis, shape, source)).await;
         }
-        let source = source.copy_box(&vec![0; shape.len()], shape);
+        let source = source.piece(&vec![0; shape.len()], shape);
         let shape = shape.to_vec();
         self.update_on_change_thread(move |mut info| async move {
             let appended = info.append(axis, &shape, &*source).await;
