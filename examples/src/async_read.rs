@@ -37,7 +37,8 @@ async fn run(store: &AsyncMemoryStore, latency: Duration) -> Result<()> {
         .codecs([codec::zstd(1)])
         .create((&storage, "volume"))
         .await?;
-    let elements = Array3::from_shape_fn((64, 64, 64), |(z, y, x)| (z * 64 * 64 + y * 64 + x) as u16);
+    let elements =
+        Array3::from_shape_fn((64, 64, 64), |(z, y, x)| (z * 64 * 64 + y * 64 + x) as u16);
     volume.write(s![.., .., ..], &elements).await?;
     report("created and written in 8 shards", store, started);
 
@@ -77,5 +78,8 @@ fn report(what: &str, store: &AsyncMemoryStore, started: Instant) {
     let counts = store.reset();
     let requests = counts.fetches + counts.puts;
     let at_once = counts.max_in_flight;
-    println!("{what:<34} {:>4} ms, {requests:>2} requests, up to {at_once} at once", took.as_millis());
+    println!(
+        "{what:<34} {:>4} ms, {requests:>2} requests, up to {at_once} at once",
+        took.as_millis()
+    );
 }

@@ -1,5 +1,6 @@
-//! Converts an N5 array or a container with all below it to Zarr v3: shards of 256³ with chunks of 64³,
-//! in zstd. It shows its progress, Enter stops it, and the same command goes on with what is missing.
+//! Converts an N5 array or a container with all below it to Zarr v3: shards of 256³ with chunks of
+//! 64³, in zstd. It shows its progress, Enter stops it, and the same command goes on with what is
+//! missing.
 //!
 //! ```sh
 //! cargo run --release -p examples --features all converter volume.n5 volume.zarr
@@ -21,7 +22,11 @@ pub fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     };
     let cancel = Cancel::new();
     let stop = cancel.clone();
-    std::thread::spawn(move || std::io::stdin().read_line(&mut String::new()).map(|_| stop.cancel()));
+    std::thread::spawn(move || {
+        std::io::stdin()
+            .read_line(&mut String::new())
+            .map(|_| stop.cancel())
+    });
     Ok(convert(Path::new(&source), Path::new(&target), &cancel)?)
 }
 

@@ -15,7 +15,9 @@ use ndzarr::{AnyArray, AnyNode, Cast, MemberKind, OpenOptions, Place, Result, fo
 /// # Errors
 /// No place is given, or nothing can be read there.
 pub fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
-    let place = std::env::args().nth(2).ok_or("name a folder, an archive or a URL")?;
+    let place = std::env::args()
+        .nth(2)
+        .ok_or("name a folder, an archive or a URL")?;
     print!("{}", dump(place)?);
     Ok(())
 }
@@ -43,10 +45,19 @@ fn add(out: &mut String, path: &str, array: Result<AnyArray>) {
     let line = array.and_then(|array| {
         let shape = array.shape();
         let chunks = array.chunk_shape();
-        Ok(format!("{} {} {shape:?} in {chunks:?}: {}", array.format(), array.data_type(), content(&array)?))
+        Ok(format!(
+            "{} {} {shape:?} in {chunks:?}: {}",
+            array.format(),
+            array.data_type(),
+            content(&array)?
+        ))
     });
     let line = line.unwrap_or_else(|error| format!("cannot be read: {error}"));
-    let _ = if path.is_empty() { writeln!(out, "{line}") } else { writeln!(out, "{path}: {line}") };
+    let _ = if path.is_empty() {
+        writeln!(out, "{line}")
+    } else {
+        writeln!(out, "{path}: {line}")
+    };
 }
 
 /// Chunk by chunk, so that no more than one is in memory.
@@ -58,7 +69,10 @@ fn content(array: &AnyArray) -> Result<String> {
     for chunk in array.chunks() {
         let elements = array.read(&chunk)?;
         let Ok(numbers) = elements.cast::<f64>(Cast::Saturating) else {
-            return Ok(for_each_type!(&elements, |array| format!("{:?} …", array.first())));
+            return Ok(for_each_type!(&elements, |array| format!(
+                "{:?} …",
+                array.first()
+            )));
         };
         for number in numbers.into_iter().filter(|number| !number.is_nan()) {
             least = least.min(number);

@@ -1,5 +1,6 @@
-//! Examples: programs that use ndzarr like any other. `cargo run --release -p examples --features all <name>` runs one;
-//! the tour needs no features, and so compiles less.
+//! Examples: programs that use ndzarr like any other.
+//! `cargo run --release -p examples --features all <name>` runs one; the tour needs no features,
+//! and so compiles less.
 #![deny(unsafe_code)]
 
 #[cfg(feature = "all")]

@@ -13,7 +13,9 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use ndzarr::store::{DirListing, Fetch, Fetched, Key, Of, Pin, Precondition, Prefix, Put, StoreError, Want};
+use ndzarr::store::{
+    DirListing, Fetch, Fetched, Key, Of, Pin, Precondition, Prefix, Put, StoreError, Want,
+};
 use ndzarr::{Array, FsStore, Storage, Store, s};
 
 /// Changes in memory on top of another store.
@@ -38,7 +40,10 @@ enum State {
 
 impl<S: Store> Overlay<S> {
     fn new(below: S) -> Self {
-        Self { below, changes: Mutex::default() }
+        Self {
+            below,
+            changes: Mutex::default(),
+        }
     }
 
     fn changes(&self) -> MutexGuard<'_, BTreeMap<Key, Change>> {
@@ -57,12 +62,20 @@ impl<S: Store> Overlay<S> {
             Of::IfCurrent(pin) => below(pin).map(Of::IfCurrent),
         };
         // A value that was written here and no longer exists.
-        let Some(of) = of else { return Ok(Fetched::Changed) };
-        let fetch = Fetch { key: fetch.key.clone(), of, want: fetch.want.clone() };
+        let Some(of) = of else {
+            return Ok(Fetched::Changed);
+        };
+        let fetch = Fetch {
+            key: fetch.key.clone(),
+            of,
+            want: fetch.want.clone(),
+        };
         Ok(match self.below.fetch(&fetch)? {
-            Fetched::Parts { pin, size, parts } => {
-                Fetched::Parts { pin: Pin::new(State::Below(pin)), size, parts }
-            }
+            Fetched::Parts { pin, size, parts } => Fetched::Parts {
+                pin: Pin::new(State::Below(pin)),
+                size,
+                parts,
+            },
             other => other,
         })
     }
@@ -85,8 +98,13 @@ impl<S: Store> Overlay<S> {
             (Some(Change::Written(value)), Of::IfCurrent(pin)) => is_same(pin, value),
             (Some(Change::Written(_)), _) => false,
             (None, _) => {
-                let fetched = self.fetch_below(&Fetch { key: key.clone(), of, want: Want::Size })?;
-                matches!(fetched, Fetched::Missing) == want_absent && !matches!(fetched, Fetched::Changed)
+                let fetched = self.fetch_below(&Fetch {
+                    key: key.clone(),
+                    of,
+                    want: Want::Size,
+                })?;
+                matches!(fetched, Fetched::Missing) == want_absent
+                    && !matches!(fetched, Fetched::Changed)
             }
         })
     }
@@ -120,7 +138,11 @@ impl<S: Store> Store for Overlay<S> {
             && let Some(State::Above(value)) = pin.get()
         {
             let (size, parts) = fetch.want.cut(&fetch.key, value)?;
-            return Ok(Fetched::Parts { pin: pin.clone(), size, parts });
+            return Ok(Fetched::Parts {
+                pin: pin.clone(),
+                size,
+                parts,
+            });
         }
         let change = self.changes().get(&fetch.key).cloned();
         match (change, &fetch.of) {
@@ -132,7 +154,11 @@ impl<S: Store> Store for Overlay<S> {
             (Some(Change::Erased), _) => Ok(Fetched::Missing),
             (Some(Change::Written(value)), _) => {
                 let (size, parts) = fetch.want.cut(&fetch.key, &value)?;
-                Ok(Fetched::Parts { pin: Pin::new(State::Above(value)), size, parts })
+                Ok(Fetched::Parts {
+                    pin: Pin::new(State::Above(value)),
+                    size,
+                    parts,
+                })
             }
         }
     }
@@ -148,13 +174,17 @@ impl<S: Store> Store for Overlay<S> {
     fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
         let mut listing = self.below.list_dir(prefix)?;
         for (key, change) in self.changes().iter() {
-            let Some(rest) = key.as_str().strip_prefix(prefix.as_str()) else { continue };
+            let Some(rest) = key.as_str().strip_prefix(prefix.as_str()) else {
+                continue;
+            };
             let (names, name) = match rest.split_once('/') {
                 Some((folder, _)) => (&mut listing.prefixes, folder),
                 None => (&mut listing.keys, rest),
             };
             match change {
-                Change::Written(_) if !names.iter().any(|other| other == name) => names.push(name.to_owned()),
+                Change::Written(_) if !names.iter().any(|other| other == name) => {
+                    names.push(name.to_owned())
+                }
                 // Empty folders stay: readers do not mind them.
                 Change::Erased if !rest.contains('/') => names.retain(|other| other != name),
                 _ => {}
@@ -169,7 +199,8 @@ impl<S: Store> Store for Overlay<S> {
 /// # Errors
 /// The array below cannot be read.
 pub fn main() -> ndzarr::Result<()> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/zarr3/zp3-shard-inner-zstd/store");
+    let folder =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/zarr3/zp3-shard-inner-zstd/store");
     let untouched = Array::<u16>::open(&folder)?;
     let storage = Storage::blocking(Overlay::new(FsStore::new(&folder)));
     let mut changed = Array::<u16>::open(&storage)?;
@@ -185,7 +216,10 @@ pub fn main() -> ndzarr::Result<()> {
     println!("{}\n", storage.name());
     println!("as it is:\n{}\n", untouched.read(s![2..6, ..])?);
     println!("as it was changed:\n{}\n", changed.read(s![2..6, ..])?);
-    println!("attributes: {}", serde_json::Value::from(changed.attributes().clone()));
+    println!(
+        "attributes: {}",
+        serde_json::Value::from(changed.attributes().clone())
+    );
     assert_eq!(Array::<u16>::open(&folder)?.read(..)?, untouched.read(..)?);
     Ok(())
 }

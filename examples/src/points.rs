@@ -1,5 +1,5 @@
-//! Elements anywhere in a sharded volume: random points, rows and columns by lists, a mask, a plane by
-//! the name of its axis, and what writing to such a selection changes.
+//! Elements anywhere in a sharded volume: random points, rows and columns by lists, a mask, a plane
+//! by the name of its axis, and what writing to such a selection changes.
 //!
 //! ```sh
 //! cargo run --release -p examples --features all points
@@ -32,13 +32,18 @@ pub fn volume(shape: [usize; 3]) -> Result<Array<u32>> {
         .codecs([codec::zstd(1)])
         .dimension_names(["z", "y", "x"]);
     let volume = builder.create((MemoryStore::new(), "volume"))?;
-    volume.write(.., &Array3::from_shape_fn(shape, |(z, y, x)| (z + y + x) as u32))?;
+    volume.write(
+        ..,
+        &Array3::from_shape_fn(shape, |(z, y, x)| (z + y + x) as u32),
+    )?;
     Ok(volume)
 }
 
 /// 1000 points of a spiral.
 pub fn spiral() -> Vec<[usize; 3]> {
-    (0..1000).map(|n| [n * 7 % 96, n * 11 % 80, n * 13 % 64]).collect()
+    (0..1000)
+        .map(|n| [n * 7 % 96, n * 11 % 80, n * 13 % 64])
+        .collect()
 }
 
 /// The sums of what several selections give. Each decodes a chunk once, whatever the order.
@@ -52,9 +57,17 @@ pub fn pick(volume: &Array<u32>) -> Result<[u32; 5]> {
     let diagonal = volume.read(&mask)?;
     let plane = volume.read(volume.by_name().axis("y", 40).axis("x", [10, 20]))?;
     // Every other element of every other plane from the end, then one of these planes.
-    let view = s![..;-2, ..;2, ..;2].resolve(volume.shape())?.view((5, .., ..))?;
+    let view = s![..;-2, ..;2, ..;2]
+        .resolve(volume.shape())?
+        .view((5, .., ..))?;
     let thinned = volume.read(&view)?;
-    Ok([points.sum(), rows.sum(), diagonal.sum(), plane.sum(), thinned.sum()])
+    Ok([
+        points.sum(),
+        rows.sum(),
+        diagonal.sum(),
+        plane.sum(),
+        thinned.sum(),
+    ])
 }
 
 /// Sets the points to 0, and counts what is 0 then.
@@ -63,5 +76,9 @@ pub fn pick(volume: &Array<u32>) -> Result<[u32; 5]> {
 /// The volume is smaller than the selections.
 pub fn blank(volume: &Array<u32>) -> Result<usize> {
     volume.fill(Points::new(spiral()), 0)?;
-    Ok(volume.read(..)?.iter().filter(|&&element| element == 0).count())
+    Ok(volume
+        .read(..)?
+        .iter()
+        .filter(|&&element| element == 0)
+        .count())
 }

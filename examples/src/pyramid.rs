@@ -18,11 +18,21 @@ use ndzarr_ome::{Axis, Downsample, Error, Multiscale, NewMultiscale, Result};
 pub fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let source = folder.path().join("volume.zarr");
-    let volume = Array::<u16>::builder([64, 256, 256]).chunks([32, 64, 64]).create(&source)?;
-    volume.write(.., &Array3::from_shape_fn((64, 256, 256), |(z, y, x)| (z * 100 + y + x) as u16))?;
+    let volume = Array::<u16>::builder([64, 256, 256])
+        .chunks([32, 64, 64])
+        .create(&source)?;
+    volume.write(
+        ..,
+        &Array3::from_shape_fn((64, 256, 256), |(z, y, x)| (z * 100 + y + x) as u16),
+    )?;
     let image = pyramid(&source, &folder.path().join("image.ome.zarr"))?;
     for (at, level) in image.levels.iter().enumerate() {
-        println!("{}: {:?} elements of {:?} µm", level.path, image.array(at)?.shape(), level.scale);
+        println!(
+            "{}: {:?} elements of {:?} µm",
+            level.path,
+            image.array(at)?.shape(),
+            level.scale
+        );
     }
     Ok(())
 }
@@ -36,13 +46,20 @@ pub fn pyramid(source: &Path, target: &Path) -> Result<Multiscale> {
     let &[z, y, x] = volume.shape() else {
         return Err(Error::Argument("a volume has three axes".to_owned()));
     };
-    let axes =
-        [("z", z), ("y", y), ("x", x)].map(|(name, len)| (Axis::new(name).with_unit("micrometer"), len));
-    let new = NewMultiscale::new(DataType::UInt { bits: 16 }, axes).scale([1.0, 0.25, 0.25]).levels(3);
+    let axes = [("z", z), ("y", y), ("x", x)]
+        .map(|(name, len)| (Axis::new(name).with_unit("micrometer"), len));
+    let new = NewMultiscale::new(DataType::UInt { bits: 16 }, axes)
+        .scale([1.0, 0.25, 0.25])
+        .levels(3);
     let image = Multiscale::create(target, Format::Zarr3, &new, |layout| {
-        layout.chunks([32, 64, 64]).shards([64, 128, 128]).codecs([codec::zstd(3)])
+        layout
+            .chunks([32, 64, 64])
+            .shards([64, 128, 128])
+            .codecs([codec::zstd(3)])
     })?;
-    par_map(&volume, &image.array(0)?.typed::<u16>()?, |_, elements| elements)?;
+    par_map(&volume, &image.array(0)?.typed::<u16>()?, |_, elements| {
+        elements
+    })?;
     image.make_levels(Downsample::Mean, &RunOptions::default())?;
     Ok(image)
 }

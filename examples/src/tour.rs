@@ -22,14 +22,42 @@ type Result<T = (), E = Box<dyn Error>> = std::result::Result<T, E>;
 
 /// Folders below `testdata/`, the writer of the array there, and a region of it to show.
 const FOREIGN: [(&str, &str, &[Range<u64>]); 10] = [
-    ("zarr2/zp2-edges-2d/store", "zarr-python 2.18", &[0..5, 0..7]),
-    ("zarr2/zp2-large-blosc-lz4/store", "zarr-python 2.18", &[17_490..17_500]),
+    (
+        "zarr2/zp2-edges-2d/store",
+        "zarr-python 2.18",
+        &[0..5, 0..7],
+    ),
+    (
+        "zarr2/zp2-large-blosc-lz4/store",
+        "zarr-python 2.18",
+        &[17_490..17_500],
+    ),
     ("zarr2/z5-compressor-gzip/store/a", "z5", &[0..2, 0..4]),
-    ("zarr3/zp3-default-pipeline-sharded/store", "zarr-python 3.1", &[3..5, 0..6]),
-    ("zarr3/zp3-shard-inner-zstd/store", "zarr-python 3.1", &[3..5, 0..6]),
-    ("zarr3/ts-shard-nested-three/store", "tensorstore", &[6..8, 0..8]),
-    ("draft/zp2-shard-gzip/store/a", "zarr-python 2.18", &[3..5, 0..6]),
-    ("draft/hand-a-order-f/store/a", "hand, from the draft's text", &[0..2, 0..2]),
+    (
+        "zarr3/zp3-default-pipeline-sharded/store",
+        "zarr-python 3.1",
+        &[3..5, 0..6],
+    ),
+    (
+        "zarr3/zp3-shard-inner-zstd/store",
+        "zarr-python 3.1",
+        &[3..5, 0..6],
+    ),
+    (
+        "zarr3/ts-shard-nested-three/store",
+        "tensorstore",
+        &[6..8, 0..8],
+    ),
+    (
+        "draft/zp2-shard-gzip/store/a",
+        "zarr-python 2.18",
+        &[3..5, 0..6],
+    ),
+    (
+        "draft/hand-a-order-f/store/a",
+        "hand, from the draft's text",
+        &[0..2, 0..2],
+    ),
     ("n5/java-lz4/store/lz4", "Java N5", &[0..5, 2..4]),
     ("n5/z5-3d/store/a", "z5", &[0..1, 0..4, 0..5]),
 ];
@@ -57,13 +85,24 @@ pub fn main() -> Result {
     for child in dataset.walk()? {
         let path = child.path();
         let array = child.array::<Any>()?;
-        println!("  {path:<8} {} {:?}, {}", array.data_type(), array.shape(), codecs(&array));
+        println!(
+            "  {path:<8} {} {:?}, {}",
+            array.data_type(),
+            array.shape(),
+            codecs(&array)
+        );
     }
 
     println!("\n\nThe same array written in each format");
     let folder = tempfile::tempdir()?;
     let original = Array2::from_shape_fn((50, 60), |(y, x)| y as f32 + x as f32 / 100.0);
-    for format in [Format::Zarr2, Format::Zarr3, Format::DraftA, Format::DraftB, Format::N5] {
+    for format in [
+        Format::Zarr2,
+        Format::Zarr3,
+        Format::DraftA,
+        Format::DraftB,
+        Format::N5,
+    ] {
         let root = folder.path().join(format.to_string());
         println!("\n{format}");
         write(&root, request(format), &original)?;
@@ -75,16 +114,24 @@ pub fn main() -> Result {
 
 /// A new array of 50 x 60 elements in 2 x 3 chunks, or in 2 x 2 shards if the format has them.
 fn request(format: Format) -> ArrayBuilder<f32> {
-    let array = Array::<f32>::builder([50, 60]).format(format).attributes(json!({"units": "K"}));
+    let array = Array::<f32>::builder([50, 60])
+        .format(format)
+        .attributes(json!({"units": "K"}));
     match format {
-        Format::Zarr2 => array.chunks([25, 20]).codecs([codec::zlib(6)]).fill_value(-1.0),
+        Format::Zarr2 => array
+            .chunks([25, 20])
+            .codecs([codec::zlib(6)])
+            .fill_value(-1.0),
         Format::Zarr3 => array
             .chunks([10, 10])
             .shards([30, 40])
             .codecs([codec::zstd(3), codec::crc32c()])
             .fill_value(f32::NAN)
             .dimension_names(["y", "x"]),
-        Format::DraftA | Format::DraftB => array.chunks([10, 10]).shards([30, 40]).codecs([codec::gzip(6)]),
+        Format::DraftA | Format::DraftB => array
+            .chunks([10, 10])
+            .shards([30, 40])
+            .codecs([codec::gzip(6)]),
         Format::N5 => array.chunks([25, 20]).codecs([codec::lz4()]),
         _ => array,
     }
@@ -101,7 +148,14 @@ fn write(root: &Path, request: ArrayBuilder<f32>, original: &Array2<f32>) -> Res
     let mut expected = original.clone();
     expected.slice_mut(s![3..5, 2..4]).fill(100.0);
     let same = array.read(s![.., ..])? == expected;
-    println!("  read back: {}", if same { "the same elements" } else { "OTHER elements" });
+    println!(
+        "  read back: {}",
+        if same {
+            "the same elements"
+        } else {
+            "OTHER elements"
+        }
+    );
     if !same {
         return Err("an array was not read back as it was written".into());
     }
@@ -112,7 +166,10 @@ fn write(root: &Path, request: ArrayBuilder<f32>, original: &Array2<f32>) -> Res
 }
 
 fn describe(array: &AnyArray) {
-    let shards = array.shard_shape().map(|shape| format!(", shards {shape:?}")).unwrap_or_default();
+    let shards = array
+        .shard_shape()
+        .map(|shape| format!(", shards {shape:?}"))
+        .unwrap_or_default();
     println!(
         "  {} {} {:?}, chunks {:?}{shards}; {}",
         array.format(),
@@ -141,13 +198,21 @@ fn names(codecs: &Value) -> String {
             inner => format!("{name} [{}]", names(inner)),
         }
     };
-    codecs.as_array().into_iter().flatten().map(name).collect::<Vec<_>>().join(", ")
+    codecs
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(name)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// Reads all of an array and compares it with the original elements.
 fn compare(array: &AnyArray, path: &Path) -> Result {
-    let case =
-        path.ancestors().find(|folder| folder.join("expected.bin").is_file()).ok_or("no expected.bin")?;
+    let case = path
+        .ancestors()
+        .find(|folder| folder.join("expected.bin").is_file())
+        .ok_or("no expected.bin")?;
     let expected = fs::read(case.join("expected.bin"))?;
     let everything: Vec<Range<u64>> = array.shape().iter().map(|&n| 0..n).collect();
     // They are stored in little endian; `read_bytes` returns native byte order.
@@ -168,7 +233,10 @@ fn show(array: AnyArray, region: &[Range<u64>]) -> Result {
         DataType::Int { bits: 32 } => print::<i32>(array, region),
         DataType::Float { bits: 64 } => print::<f64>(array, region),
         other => {
-            println!("  {region:?} has elements of type {other}, {} bytes", array.read_bytes(region)?.len());
+            println!(
+                "  {region:?} has elements of type {other}, {} bytes",
+                array.read_bytes(region)?.len()
+            );
             Ok(())
         }
     }
@@ -192,7 +260,10 @@ fn files(root: &Path) -> Result<Vec<(PathBuf, u64)>> {
             if entry.file_type()?.is_dir() {
                 pending.push(entry.path());
             } else {
-                found.push((entry.path().strip_prefix(root)?.to_owned(), entry.metadata()?.len()));
+                found.push((
+                    entry.path().strip_prefix(root)?.to_owned(),
+                    entry.metadata()?.len(),
+                ));
             }
         }
     }

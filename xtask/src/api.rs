@@ -1,4 +1,5 @@
-//! `cargo xtask api`: the list of the public API of the facade, so that every change of it shows in a diff.
+//! `cargo xtask api`: the list of the public API of the facade, so that every change of it shows in
+//! a diff.
 
 mod exports;
 mod parts;
@@ -71,21 +72,35 @@ fn compare(listed: &str, found: &str) -> Result<(), String> {
     if changes.is_empty() {
         return Ok(());
     }
-    Err(format!("the public API is not that of {LIST}; `cargo xtask api --write`:\n{changes}"))
+    Err(format!(
+        "the public API is not that of {LIST}; `cargo xtask api --write`:\n{changes}"
+    ))
 }
 
 /// The list, a line for each item and each of its public parts.
 fn list(root: &Path) -> Result<String, String> {
-    let read = |path: &str| fs::read_to_string(root.join(path)).map_err(|error| format!("{path}: {error}"));
+    let read = |path: &str| {
+        fs::read_to_string(root.join(path)).map_err(|error| format!("{path}: {error}"))
+    };
     let mut items = exports(&read("crates/ndzarr/src/lib.rs")?, "", "ndzarr");
     items.retain(|export| export.public != "asynchronous");
-    items.extend(exports(&read("crates/ndzarr-array/src/asynchronous.rs")?, "asynchronous::", ASYNCHRONOUS));
+    items.extend(exports(
+        &read("crates/ndzarr-array/src/asynchronous.rs")?,
+        "asynchronous::",
+        ASYNCHRONOUS,
+    ));
     items.sort();
     items.dedup();
     if items.len() > MOST {
-        return Err(format!("the facade has {} items, more than {MOST}", items.len()));
+        return Err(format!(
+            "the facade has {} items, more than {MOST}",
+            items.len()
+        ));
     }
-    let mut sources = Sources { root, crates: BTreeMap::new() };
+    let mut sources = Sources {
+        root,
+        crates: BTreeMap::new(),
+    };
     let mut out = String::new();
     for Export { public, from, name } in &items {
         let _ = writeln!(out, "{public}");
@@ -97,8 +112,13 @@ fn list(root: &Path) -> Result<String, String> {
     if unnamed.is_empty() {
         return Ok(out);
     }
-    let lines: String = unnamed.iter().map(|(name, line)| format!("\n{name}: {line}")).collect();
-    Err(format!("users of the facade cannot name these types of public signatures:{lines}"))
+    let lines: String = unnamed
+        .iter()
+        .map(|(name, line)| format!("\n{name}: {line}"))
+        .collect();
+    Err(format!(
+        "users of the facade cannot name these types of public signatures:{lines}"
+    ))
 }
 
 /// The crates of the workspace, read when they are first needed.
@@ -140,12 +160,22 @@ impl Sources<'_> {
             let (package, module) = name.split_once('/').unwrap_or((name, ""));
             let folder = self.root.join("crates").join(package).join("src");
             let library = fs::read_to_string(folder.join("lib.rs")).unwrap_or_default();
-            let exports = if module.is_empty() { exports(&library, "", name) } else { Vec::new() };
-            let inside = ASYNCHRONOUS.split_once('/').map_or("", |(_, module)| module);
-            let parts = Parts::of(&folder, &|path| path.starts_with(inside) != module.is_empty())?;
+            let exports = if module.is_empty() {
+                exports(&library, "", name)
+            } else {
+                Vec::new()
+            };
+            let inside = ASYNCHRONOUS
+                .split_once('/')
+                .map_or("", |(_, module)| module);
+            let parts = Parts::of(&folder, &|path| {
+                path.starts_with(inside) != module.is_empty()
+            })?;
             self.crates.insert(name.to_owned(), (exports, parts));
         }
-        self.crates.get(name).ok_or_else(|| format!("no crate {name}"))
+        self.crates
+            .get(name)
+            .ok_or_else(|| format!("no crate {name}"))
     }
 }
 
@@ -161,18 +191,23 @@ mod tests {
     #[test]
     fn every_function_for_a_codec_is_exported() {
         let root = python::repository();
-        let codecs = fs::read_to_string(root.join("crates/ndzarr-array/src/codec.rs")).expect("the codecs");
+        let codecs =
+            fs::read_to_string(root.join("crates/ndzarr-array/src/codec.rs")).expect("the codecs");
         let list = list(&root).expect("a list");
-        let functions = codecs.lines().filter_map(|line| line.strip_prefix("pub fn ")?.split_once('('));
-        let functions: Vec<String> = functions.map(|(name, _)| format!("codec::{name}")).collect();
+        let functions = codecs
+            .lines()
+            .filter_map(|line| line.strip_prefix("pub fn ")?.split_once('('));
+        let functions: Vec<String> = functions
+            .map(|(name, _)| format!("codec::{name}"))
+            .collect();
         assert!(functions.len() > 10, "{functions:?}");
         for name in functions {
             assert!(list.lines().any(|line| line == name), "{name}");
         }
     }
 
-    /// What the facade re-exports through two crates, from a module of another name, by a macro, and as a
-    /// macro.
+    /// What the facade re-exports through two crates, from a module of another name, by a macro,
+    /// and as a macro.
     #[test]
     fn items_are_followed_to_where_they_are_defined() {
         let list = list(&python::repository()).expect("a list");
@@ -185,10 +220,22 @@ mod tests {
         ] {
             assert!(list.lines().any(|listed| listed == line), "{line}");
         }
-        let items: BTreeSet<&str> = list.lines().filter_map(|line| line.split(": ").next()).collect();
+        let items: BTreeSet<&str> = list
+            .lines()
+            .filter_map(|line| line.split(": ").next())
+            .collect();
         let bare = |item: &&&str| !list.contains(&format!("\n{item}: "));
         let bare: Vec<&str> = items.iter().filter(bare).copied().collect();
         // What is defined outside of the workspace, and a derive.
-        assert_eq!(bare, ["Structured", "ndarray", "store::BoxFuture", "store::BoxStream", "store::bytes"]);
+        assert_eq!(
+            bare,
+            [
+                "Structured",
+                "ndarray",
+                "store::BoxFuture",
+                "store::BoxStream",
+                "store::bytes"
+            ]
+        );
     }
 }

@@ -53,8 +53,12 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
         for row in &definition.rows {
             let title = row.title(definition);
             let wanted = args.only.is_empty()
-                || args.only.iter().any(|only| *only == definition.name || *only == title.replace(',', ""));
-            let left_out = args.quick && row.full_only || args.against.is_some() && definition.python;
+                || args
+                    .only
+                    .iter()
+                    .any(|only| *only == definition.name || *only == title.replace(',', ""));
+            let left_out =
+                args.quick && row.full_only || args.against.is_some() && definition.python;
             if wanted && !left_out {
                 chosen.push((definition, row));
             }
@@ -80,20 +84,44 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     };
     let data = Data::new()?;
     for (definition, row) in &chosen {
-        for definition in [Some(*definition), row.into_c.as_ref().map(|other| &all[other])].iter().flatten() {
+        for definition in [
+            Some(*definition),
+            row.into_c.as_ref().map(|other| &all[other]),
+        ]
+        .iter()
+        .flatten()
+        {
             data.make(definition, &all, row)?;
         }
     }
-    let rounds = if args.quick { args.rounds.min(ENOUGH) } else { args.rounds };
+    let rounds = if args.quick {
+        args.rounds.min(ENOUGH)
+    } else {
+        args.rounds
+    };
     let bar = ProgressBar::new(chosen.len() as u64);
-    if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} rows, {elapsed} + {eta}: {msg}") {
+    if let Ok(style) =
+        ProgressStyle::with_template("{bar:30} {pos}/{len} rows, {elapsed} + {eta}: {msg}")
+    {
         bar.set_style(style);
     }
     let mut done = Vec::new();
     for (definition, row) in chosen {
-        let python = if definition.python { &with_wheel } else { &pinned };
-        let bench =
-            Bench { all: &all, data: &data, definition, row, python, args, rounds, before: before.as_ref() };
+        let python = if definition.python {
+            &with_wheel
+        } else {
+            &pinned
+        };
+        let bench = Bench {
+            all: &all,
+            data: &data,
+            definition,
+            row,
+            python,
+            args,
+            rounds,
+            before: before.as_ref(),
+        };
         let finished = bench.run(&bar)?;
         bar.suspend(|| {
             eprintln!("{}", finished.line());
@@ -107,14 +135,24 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     bar.finish_and_clear();
     data.clear()?;
     present::show(&done, args, None)?;
-    let wrong: Vec<&str> = done.iter().flat_map(|row| &row.failures).map(String::as_str).collect();
-    if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
+    let wrong: Vec<&str> = done
+        .iter()
+        .flat_map(|row| &row.failures)
+        .map(String::as_str)
+        .collect();
+    if wrong.is_empty() {
+        Ok(())
+    } else {
+        Err(wrong.join("\n"))
+    }
 }
 
 /// The peers of a row that are asked for.
 fn peers<'r>(row: &'r Row, args: &'r Args) -> impl Iterator<Item = &'r String> {
     let named = if args.quick { &row.quick } else { &row.peers };
-    named.iter().filter(|peer| args.vs.is_empty() || args.vs.contains(peer))
+    named
+        .iter()
+        .filter(|peer| args.vs.is_empty() || args.vs.contains(peer))
 }
 
 /// Builds the engines, each by itself: built together they would share the features of their
@@ -129,7 +167,14 @@ fn build() -> Result<(), String> {
 fn build_engine(engine: &str, repository: &Path, target: &Path) -> Result<(), String> {
     python::succeed(
         Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--release", "--package", engine, "--manifest-path"])
+            .args([
+                "build",
+                "--quiet",
+                "--release",
+                "--package",
+                engine,
+                "--manifest-path",
+            ])
             .arg(repository.join("benchmarks").join("Cargo.toml"))
             .arg("--target-dir")
             .arg(target),
@@ -140,14 +185,29 @@ fn build_engine(engine: &str, repository: &Path, target: &Path) -> Result<(), St
 fn build_before(commit: &str) -> Result<(), String> {
     let folder = turn::before();
     let git = |arguments: &[&str]| {
-        python::succeed(Command::new("git").arg("-C").arg(python::repository()).args(arguments))
+        python::succeed(
+            Command::new("git")
+                .arg("-C")
+                .arg(python::repository())
+                .args(arguments),
+        )
     };
     if !folder.exists() {
         git(&["worktree", "prune"])?;
-        git(&["worktree", "add", "--quiet", "--detach", &folder.to_string_lossy(), commit])?;
+        git(&[
+            "worktree",
+            "add",
+            "--quiet",
+            "--detach",
+            &folder.to_string_lossy(),
+            commit,
+        ])?;
     }
     python::succeed(
-        Command::new("git").arg("-C").arg(&folder).args(["checkout", "--quiet", "--detach", commit]),
+        Command::new("git")
+            .arg("-C")
+            .arg(&folder)
+            .args(["checkout", "--quiet", "--detach", commit]),
     )?;
     build_engine("engine-ndzarr", &folder, &folder.join("target"))
 }
@@ -167,7 +227,13 @@ struct Bench<'b> {
 
 impl Bench<'_> {
     fn run(&self, bar: &ProgressBar) -> Result<Done, String> {
-        let Self { all, data, definition, row, .. } = *self;
+        let Self {
+            all,
+            data,
+            definition,
+            row,
+            ..
+        } = *self;
         let title = row.title(definition);
         let base = definition.base(all);
         let dataset = data.path(base, row);
@@ -199,10 +265,17 @@ impl Bench<'_> {
         let mut samples = Samples::new();
         let mut failures = Vec::new();
         let mut engines = self.engines();
-        let most = if self.args.quick { self.rounds } else { 3 * self.rounds };
+        let most = if self.args.quick {
+            self.rounds
+        } else {
+            3 * self.rounds
+        };
         for round in 0..most {
-            let wanted =
-                if round < self.rounds { engines.clone() } else { self.still_wanted(&samples, &engines) };
+            let wanted = if round < self.rounds {
+                engines.clone()
+            } else {
+                self.still_wanted(&samples, &engines)
+            };
             if wanted.is_empty() {
                 break;
             }
@@ -265,24 +338,38 @@ impl Bench<'_> {
     fn target(&self) -> Target {
         match self.before {
             Some(_) => AGAINST_COMMIT,
-            None => Target { ratio: self.row.target, time: self.row.time },
+            None => Target {
+                ratio: self.row.target,
+                time: self.row.time,
+            },
         }
     }
 
     fn judge(&self, samples: &Samples) -> Verdict {
-        verdict::judge(samples, self.target(), self.row.memory_bytes, self.row.job())
+        verdict::judge(
+            samples,
+            self.target(),
+            self.row.memory_bytes,
+            self.row.job(),
+        )
     }
 
     /// The engines that need more rounds than were asked for.
     fn still_wanted(&self, samples: &Samples, engines: &[String]) -> Vec<String> {
         let is_disturbed = |peer| {
-            verdict::ratio(samples, peer, self.target().time).is_some_and(|ratio| ratio.clean_rounds < ENOUGH)
+            verdict::ratio(samples, peer, self.target().time)
+                .is_some_and(|ratio| ratio.clean_rounds < ENOUGH)
         };
-        if engines.iter().any(|engine| engine != "ndzarr" && is_disturbed(engine)) {
+        if engines
+            .iter()
+            .any(|engine| engine != "ndzarr" && is_disturbed(engine))
+        {
             return engines.to_vec();
         }
         match self.judge(samples).best_peer {
-            Some(ratio) if !ratio.is_clear_of(self.target().ratio) => vec!["ndzarr".to_owned(), ratio.to],
+            Some(ratio) if !ratio.is_clear_of(self.target().ratio) => {
+                vec!["ndzarr".to_owned(), ratio.to]
+            }
             _ => Vec::new(),
         }
     }
@@ -298,18 +385,35 @@ impl Bench<'_> {
         let row = self.row;
         let (operation, into_c) = match engine {
             "ndzarr-one-call" => ("read", None),
-            "ndzarr-into-c" => ("read-into", row.into_c.as_ref().map(|other| &self.all[other])),
+            "ndzarr-into-c" => (
+                "read-into",
+                row.into_c.as_ref().map(|other| &self.all[other]),
+            ),
             _ => (&row.operation[..], None),
         };
-        let dataset =
-            &into_c.map_or_else(|| dataset.to_owned(), |other| self.data.path(other.base(self.all), row));
+        let dataset = &into_c.map_or_else(
+            || dataset.to_owned(),
+            |other| self.data.path(other.base(self.all), row),
+        );
         request["operation"] = json!(operation);
-        request["locking"] = json!(if engine == "ndzarr-file-locks" { "auto" } else { &row.locking });
-        let target = if row.job() != Job::Reads { Some(self.data.target(dataset, row)?) } else { None };
+        request["locking"] = json!(if engine == "ndzarr-file-locks" {
+            "auto"
+        } else {
+            &row.locking
+        });
+        let target = if row.job() != Job::Reads {
+            Some(self.data.target(dataset, row)?)
+        } else {
+            None
+        };
         request["path"] = json!(target.as_deref().unwrap_or(dataset));
         let file = self.data.request_file();
         fs::write(&file, request.to_string()).map_err(|e| format!("{}: {e}", file.display()))?;
-        let program = if engine == "ndzarr" { &self.row.by } else { engine };
+        let program = if engine == "ndzarr" {
+            &self.row.by
+        } else {
+            engine
+        };
         let mut report = turn::run(turn::command(program, self.python, &file)?)?;
         let Some(target) = target else {
             let found = report.checksum;
@@ -363,12 +467,17 @@ impl Done {
         let ratio = best.map_or("no peer".to_owned(), |best| {
             format!("{:.2} of {} (CPU {:.2})", best.median, best.to, best.cpu)
         });
-        let floor = self
+        let floor = self.verdict.floor.as_ref().map_or(String::new(), |floor| {
+            format!(", {:.2} of the floor", floor.median)
+        });
+        let ours = self
             .verdict
-            .floor
-            .as_ref()
-            .map_or(String::new(), |floor| format!(", {:.2} of the floor", floor.median));
-        let ours = self.verdict.engines.get("ndzarr").map_or(f64::NAN, |medians| medians.wall_ms);
-        format!("{:24} {ours:7.1} ms  {ratio}{floor} (target {:.2})", self.title, self.target)
+            .engines
+            .get("ndzarr")
+            .map_or(f64::NAN, |medians| medians.wall_ms);
+        format!(
+            "{:24} {ours:7.1} ms  {ratio}{floor} (target {:.2})",
+            self.title, self.target
+        )
     }
 }

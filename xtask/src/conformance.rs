@@ -1,7 +1,8 @@
 //! `cargo xtask conformance`: ndzarr against other implementations, in both directions.
 //!
 //! The cells are in `xtask/python/conformance/cells.py`; scripts run them against the peers of each
-//! environment and give one outcome a line. `report.py` judges them by the known limits of the peers.
+//! environment and give one outcome a line. `report.py` judges them by the known limits of the
+//! peers.
 
 mod clients;
 mod java;
@@ -42,23 +43,25 @@ pub(crate) struct Args {
     /// Compare only datasets with xarray, in both directions.
     #[arg(long, conflicts_with_all = ["quick", "only", "recorded", "archives", "selections"])]
     cf: bool,
-    /// Compare only multiscale images with other programs, in both directions, and with the documents
-    /// of ngff-spec.
+    /// Compare only multiscale images with other programs, in both directions, and with the
+    /// documents of ngff-spec.
     #[arg(long, conflicts_with_all = ["quick", "only", "recorded", "archives", "selections", "cf"])]
     ome: bool,
-    /// Have the programs that people use read what ndzarr wrote, and ndzarr what they write, on request only:
-    /// from PyPI, npm, and Debian in the folder of `cargo xtask machines`. Writes their section of the page.
+    /// Have the programs that people use read what ndzarr wrote, and ndzarr what they write, on
+    /// request only: from PyPI, npm, and Debian in the folder of `cargo xtask machines`. Writes
+    /// their section of the page.
     #[arg(long, conflicts_with_all = ["quick", "only", "recorded", "archives", "selections", "cf", "ome"])]
     clients: bool,
-    /// Compare only with Java N5 and n5-zarr, on request only: `--java 'jars/*'`. Writes their section of the
-    /// page.
+    /// Compare only with Java N5 and n5-zarr, on request only: `--java 'jars/*'`. Writes their
+    /// section of the page.
     ///
-    /// javac compiles a program of ours against this class path: n5 4 or newer, and as much of n5-blosc,
-    /// n5-zstandard and n5-zarr as there is. What is missing is named as not run. Maven gets all of them from
-    /// SciJava's public repository, `https://maven.scijava.org/content/groups/public`, for a project that depends
-    /// on org.janelia.saalfeldlab:n5:4.0.2 and org.janelia.saalfeldlab:n5-zarr:2.0.1, by `mvn
-    /// dependency:copy-dependencies -DoutputDirectory=jars`. CONTRIBUTING.md has its pom.xml. Blosc itself
-    /// (libblosc.so) comes from the system.
+    /// javac compiles a program of ours against this class path: n5 4 or newer, and as much of
+    /// n5-blosc, n5-zstandard and n5-zarr as there is. What is missing is named as not run. Maven
+    /// gets all of them from SciJava's public repository,
+    /// `https://maven.scijava.org/content/groups/public`, for a project that depends on
+    /// org.janelia.saalfeldlab:n5:4.0.2 and org.janelia.saalfeldlab:n5-zarr:2.0.1, by `mvn
+    /// dependency:copy-dependencies -DoutputDirectory=jars`. CONTRIBUTING.md has its pom.xml. Blosc
+    /// itself (libblosc.so) comes from the system.
     #[arg(
         long, value_name = "CLASSPATH",
         conflicts_with_all = ["quick", "recorded", "archives", "selections", "cf", "ome", "clients"]
@@ -106,14 +109,26 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     if let Some(class_path) = &args.java {
         return java::run(class_path, args.only.as_deref());
     }
-    let programs = if args.recorded { None } else { Some(Programs::build()?) };
+    let programs = if args.recorded {
+        None
+    } else {
+        Some(Programs::build()?)
+    };
     let lines = match &programs {
         Some(programs) => all_outcomes(args, programs)?,
         None => fs::read_to_string(record()).map_err(|e| format!("{}: {e}", record().display()))?,
     };
-    let outcomes = if args.is_full() { record() } else { python::target().join("conformance-some.jsonl") };
+    let outcomes = if args.is_full() {
+        record()
+    } else {
+        python::target().join("conformance-some.jsonl")
+    };
     fs::write(&outcomes, &lines).map_err(|e| format!("{}: {e}", outcomes.display()))?;
-    eprintln!("{} outcomes in {:.0} s", lines.lines().count(), start.elapsed().as_secs_f64());
+    eprintln!(
+        "{} outcomes in {:.0} s",
+        lines.lines().count(),
+        start.elapsed().as_secs_f64()
+    );
     // Disagreements are shown first, and end the task last.
     let judged = report("report.py", &[&outcomes], args.is_full());
     if let Some(programs) = programs.filter(|_| args.only.is_none()) {
@@ -137,7 +152,10 @@ struct Programs {
 impl Programs {
     /// Builds them, and makes the environments that the scripts run in.
     fn build() -> Result<Self, String> {
-        let programs = Self { ndzarr: build()?, zarrs: build_zarrs()? };
+        let programs = Self {
+            ndzarr: build()?,
+            zarrs: build_zarrs()?,
+        };
         for (environment, _) in ENVIRONMENTS {
             python::interpreter(environment)?;
         }
@@ -148,12 +166,23 @@ impl Programs {
 /// Builds the program of the crate zarrs and returns where it is.
 fn build_zarrs() -> Result<PathBuf, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let folder = python::repository().join("xtask").join("peers").join("zarrs");
+    let folder = python::repository()
+        .join("xtask")
+        .join("peers")
+        .join("zarrs");
     let target = python::target().join("xtask-peers");
     let mut command = Command::new(cargo);
-    command.current_dir(&folder).args(["build", "--release", "--quiet", "--locked", "--target-dir"]);
+    command.current_dir(&folder).args([
+        "build",
+        "--release",
+        "--quiet",
+        "--locked",
+        "--target-dir",
+    ]);
     python::succeed(command.arg(&target))?;
-    Ok(target.join("release").join(format!("zarrs-peer{}", std::env::consts::EXE_SUFFIX)))
+    Ok(target
+        .join("release")
+        .join(format!("zarrs-peer{}", std::env::consts::EXE_SUFFIX)))
 }
 
 /// Builds the binary and returns where it is.
@@ -183,9 +212,14 @@ fn all_outcomes(args: &Args, programs: &Programs) -> Result<String, String> {
         .rev()
         .collect();
     if args.quick {
-        jobs = ENVIRONMENTS.iter().map(|&(environment, _)| (environment, 0, 1)).collect();
+        jobs = ENVIRONMENTS
+            .iter()
+            .map(|&(environment, _)| (environment, 0, 1))
+            .collect();
     }
-    let n_workers = std::thread::available_parallelism().map_or(1, usize::from).min(jobs.len());
+    let n_workers = std::thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(jobs.len());
     let jobs = Mutex::new(jobs);
     let results = Mutex::new(Ok(String::new()));
     std::thread::scope(|scope| {
@@ -193,9 +227,14 @@ fn all_outcomes(args: &Args, programs: &Programs) -> Result<String, String> {
             scope.spawn(|| {
                 loop {
                     let job = jobs.lock().ok().and_then(|mut jobs| jobs.pop());
-                    let Some((environment, shard, n_shards)) = job else { break };
-                    let found = run_script(args, programs, environment, &format!("{shard}/{n_shards}"));
-                    let Ok(mut results) = results.lock() else { break };
+                    let Some((environment, shard, n_shards)) = job else {
+                        break;
+                    };
+                    let found =
+                        run_script(args, programs, environment, &format!("{shard}/{n_shards}"));
+                    let Ok(mut results) = results.lock() else {
+                        break;
+                    };
                     match (&mut *results, found) {
                         (Ok(all), Ok(found)) => all.push_str(&found),
                         (results, Err(error)) => *results = Err(error),
@@ -239,8 +278,8 @@ fn datasets(program: &Path) -> Result<(), String> {
 /// The commit of ngff-spec whose documents are compared: 0.6rc0.
 const NGFF_SPEC: &str = "277f209d805803bb153da5868985b07602d9108b";
 
-/// Has others read and validate images of ndzarr, ndzarr those of others, and validates the documents
-/// of the specification of OME-Zarr, if it can be had.
+/// Has others read and validate images of ndzarr, ndzarr those of others, and validates the
+/// documents of the specification of OME-Zarr, if it can be had.
 fn images(program: &Path, ngff_spec: Option<&Path>) -> Result<(), String> {
     let mut command = script("ome", "ome.py")?;
     match ngff_spec.map_or_else(clone_of_ngff_spec, |folder| Ok(folder.to_path_buf())) {
@@ -267,14 +306,28 @@ fn clone_of_ngff_spec() -> Result<PathBuf, String> {
         let patience = ["-c", "http.lowSpeedLimit=1", "-c", "http.lowSpeedTime=30"];
         let clone = ["clone", "--quiet", "https://github.com/ome/ngff-spec"];
         let mut git = Command::new("git");
-        python::succeed(git.env("GIT_TERMINAL_PROMPT", "0").args(patience).args(clone).arg(&folder))?;
+        python::succeed(
+            git.env("GIT_TERMINAL_PROMPT", "0")
+                .args(patience)
+                .args(clone)
+                .arg(&folder),
+        )?;
     }
-    python::succeed(Command::new("git").current_dir(&folder).args(["checkout", "--quiet", NGFF_SPEC]))?;
+    python::succeed(
+        Command::new("git")
+            .current_dir(&folder)
+            .args(["checkout", "--quiet", NGFF_SPEC]),
+    )?;
     Ok(folder)
 }
 
 /// Runs one share of the cells of one environment.
-fn run_script(args: &Args, programs: &Programs, environment: &str, shard: &str) -> Result<String, String> {
+fn run_script(
+    args: &Args,
+    programs: &Programs,
+    environment: &str,
+    shard: &str,
+) -> Result<String, String> {
     let output = script(environment, "compare.py")?
         .arg(if args.quick { "quick" } else { "full" })
         .args([shard, args.only.as_deref().unwrap_or("*")])
@@ -285,7 +338,10 @@ fn run_script(args: &Args, programs: &Programs, environment: &str, shard: &str) 
         .output()
         .map_err(|e| format!("compare.py: {e}"))?;
     if !output.status.success() {
-        return Err(format!("compare.py {shard} in {environment}: {}", output.status));
+        return Err(format!(
+            "compare.py {shard} in {environment}: {}",
+            output.status
+        ));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

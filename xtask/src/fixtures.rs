@@ -80,7 +80,12 @@ fn generate(only: Option<&str>, testdata: &Path) -> Result<(), String> {
 }
 
 /// Runs one script and returns the names of the cases that it is responsible for, made or left out.
-fn run_script(venv: &str, script: &str, only: Option<&str>, testdata: &Path) -> Result<Vec<String>, String> {
+fn run_script(
+    venv: &str,
+    script: &str,
+    only: Option<&str>,
+    testdata: &Path,
+) -> Result<Vec<String>, String> {
     let output = Command::new(python::interpreter(venv)?)
         .arg(python::scripts().join("fixtures").join(script))
         .env("NDZARR_TESTDATA", testdata)
@@ -100,5 +105,9 @@ fn run_script(venv: &str, script: &str, only: Option<&str>, testdata: &Path) -> 
             None => eprintln!("{line}"),
         }
     }
-    if output.status.success() { Ok(cases) } else { Err(format!("{script} failed: {}", output.status)) }
+    if output.status.success() {
+        Ok(cases)
+    } else {
+        Err(format!("{script} failed: {}", output.status))
+    }
 }

@@ -27,13 +27,15 @@ enum Task {
     Api(api::Args),
     /// Measure ndzarr, its peers and a floor, on the workloads of benchmarks/definitions.
     Bench(bench::Args),
-    /// Compare ndzarr with other implementations in both directions and write docs/internals/support.md.
+    /// Compare ndzarr with other implementations in both directions and write
+    /// docs/internals/support.md.
     Conformance(conformance::Args),
     /// Regenerate testdata/ by running the pinned foreign writers.
     Fixtures(fixtures::Args),
     /// Build and test for other systems in a folder with Debian's compilers, and print a table.
     Machines(machines::Args),
-    /// Build the Python wheel and test it on each interpreter at hand, with the oldest and the newest NumPy.
+    /// Build the Python wheel and test it on each interpreter at hand, with the oldest and the
+    /// newest NumPy.
     Python(wheel::Args),
     /// Test buckets and web servers with servers that others made, and with other programs.
     Remote(remote::Args),

@@ -12,7 +12,10 @@ pub(crate) fn repository() -> PathBuf {
 
 /// The folder of the benchmark's engines in Python.
 pub(crate) fn engines() -> PathBuf {
-    repository().join("benchmarks").join("engines").join("python")
+    repository()
+        .join("benchmarks")
+        .join("engines")
+        .join("python")
 }
 
 /// The folder of the committed scripts, by task, and of the requirement files.
@@ -45,7 +48,15 @@ pub(crate) fn interpreter(name: &str) -> Result<PathBuf, String> {
     succeed(Command::new("python3").args(["-m", "venv"]).arg(&venv))?;
     succeed(
         Command::new(&python)
-            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "-r"])
+            .args([
+                "-m",
+                "pip",
+                "install",
+                "--quiet",
+                "--disable-pip-version-check",
+                "--no-deps",
+                "-r",
+            ])
             .arg(&pins_file),
     )?;
     succeed(Command::new(&python).args(["-m", "pip", "--disable-pip-version-check", "check"]))?;
@@ -59,8 +70,14 @@ pub(crate) fn interpreter(name: &str) -> Result<PathBuf, String> {
 ///
 /// A message when it cannot be started or does not exit with 0.
 pub(crate) fn succeed(command: &mut Command) -> Result<(), String> {
-    let status = command.status().map_err(|e| format!("{}: {e}", command.get_program().display()))?;
-    if status.success() { Ok(()) } else { Err(format!("{command:?} failed: {status}")) }
+    let status = command
+        .status()
+        .map_err(|e| format!("{}: {e}", command.get_program().display()))?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(format!("{command:?} failed: {status}"))
+    }
 }
 
 /// The build folder, which `CARGO_TARGET_DIR` may have moved.

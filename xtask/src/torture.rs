@@ -15,9 +15,10 @@ pub(crate) struct Args {
     /// Do less, in about a minute.
     #[arg(long)]
     minute: bool,
-    /// Run only the workloads whose name contains this. `machine` runs only if it is named, with its parts
-    /// `machine-power` and `machine-network`: it starts a virtual machine, where power is cut and folders are
-    /// mounted by NFS and SMB. It needs root, QEMU and, the first time, packages of Debian.
+    /// Run only the workloads whose name contains this. `machine` runs only if it is named, with
+    /// its parts `machine-power` and `machine-network`: it starts a virtual machine, where power is
+    /// cut and folders are mounted by NFS and SMB. It needs root, QEMU and, the first time,
+    /// packages of Debian.
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
     /// Build it with the dev profile.
@@ -37,8 +38,8 @@ pub(crate) struct Args {
     /// time.
     #[arg(long, value_name = "MINUTES")]
     histories_for: Option<u64>,
-    /// For how many seconds writers and readers use a server with faults, after a fifth of that without
-    /// any: 600 for a thorough run. Default: 60, or 6 in the short form.
+    /// For how many seconds writers and readers use a server with faults, after a fifth of that
+    /// without any: 600 for a thorough run. Default: 60, or 6 in the short form.
     #[arg(long, value_name = "SECONDS")]
     soak_for: Option<u64>,
     /// Run only this history.
@@ -64,10 +65,18 @@ pub(crate) fn run(args: &Args) -> Result<(), String> {
     if let Some(part) = only.and_then(|name| name.strip_prefix(machine::NAME)) {
         return machine::run(&built(args.dev)?, part.trim_start_matches('-'), args.minute);
     }
-    let program = if only == Some(DASK) { Ok(()) } else { program(args) };
-    let wanted =
-        only == Some(DASK) || only.is_none() && !args.minute && !args.no_peers && args.seed.is_none();
-    let dask = if wanted { dask_distributed(args) } else { Ok(()) };
+    let program = if only == Some(DASK) {
+        Ok(())
+    } else {
+        program(args)
+    };
+    let wanted = only == Some(DASK)
+        || only.is_none() && !args.minute && !args.no_peers && args.seed.is_none();
+    let dask = if wanted {
+        dask_distributed(args)
+    } else {
+        Ok(())
+    };
     program.and(dask)
 }
 
@@ -78,9 +87,19 @@ fn built(dev: bool) -> Result<PathBuf, String> {
     }
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(python::repository());
-    cargo.args(["build", "--quiet", "--release", "--package", "ndzarr-conformance", "--bin", PROGRAM]);
+    cargo.args([
+        "build",
+        "--quiet",
+        "--release",
+        "--package",
+        "ndzarr-conformance",
+        "--bin",
+        PROGRAM,
+    ]);
     python::succeed(&mut cargo)?;
-    Ok(python::target().join("release").join(format!("{PROGRAM}{}", std::env::consts::EXE_SUFFIX)))
+    Ok(python::target()
+        .join("release")
+        .join(format!("{PROGRAM}{}", std::env::consts::EXE_SUFFIX)))
 }
 
 fn program(args: &Args) -> Result<(), String> {
@@ -104,10 +123,16 @@ fn program(args: &Args) -> Result<(), String> {
     for (name, number) in numbers {
         command.args(number.map(|number| format!("{name}={number}")));
     }
-    command.args(args.without.as_ref().map(|without| format!("--without={without}")));
+    command.args(
+        args.without
+            .as_ref()
+            .map(|without| format!("--without={without}")),
+    );
     if !args.no_peers {
         command.arg("--python").arg(python::interpreter("zarr3")?);
-        command.arg("--peer-script").arg(python::scripts().join("torture/peer.py"));
+        command
+            .arg("--peer-script")
+            .arg(python::scripts().join("torture/peer.py"));
     }
     python::succeed(&mut command)
 }
@@ -115,11 +140,20 @@ fn program(args: &Args) -> Result<(), String> {
 /// Workers of Dask, which store to a folder, to two mounts of one and to moto.
 fn dask_distributed(args: &Args) -> Result<(), String> {
     let python = wheel::installed("cluster", args.dev)?;
-    let place = args.folder.as_ref().map_or_else(std::env::temp_dir, PathBuf::from);
+    let place = args
+        .folder
+        .as_ref()
+        .map_or_else(std::env::temp_dir, PathBuf::from);
     let folder = place.join(format!("{DASK}-{}", std::process::id()));
     fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     let mut script = Command::new(python);
-    script.arg(python::scripts().join("torture").join("dask_distributed.py")).arg(&folder);
+    script
+        .arg(
+            python::scripts()
+                .join("torture")
+                .join("dask_distributed.py"),
+        )
+        .arg(&folder);
     script.env("PYTHONDONTWRITEBYTECODE", "1");
     let result = remote::moto().and_then(|server| python::succeed(server.configure(&mut script)));
     fs::remove_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;

@@ -18,7 +18,15 @@ pub(crate) struct Args {
 const TESTS: [&[&str]; 3] = [
     &["test", "--package", "ndzarr-zfp", "--features", "zfp"],
     &["test", "--package", "ndzarr-codec", "--features", "zfp"],
-    &["test", "--package", "ndzarr-tests", "--features", "zfp", "--test", "cases"],
+    &[
+        "test",
+        "--package",
+        "ndzarr-tests",
+        "--features",
+        "zfp",
+        "--test",
+        "cases",
+    ],
 ];
 
 /// Runs the task.
@@ -28,7 +36,9 @@ const TESTS: [&[&str]; 3] = [
 /// Why it could not run, or the first command that failed.
 pub(crate) fn run(args: &Args) -> Result<(), String> {
     if args.cargo.is_empty() {
-        return TESTS.iter().try_for_each(|arguments| python::succeed(cargo()?.args(*arguments)));
+        return TESTS
+            .iter()
+            .try_for_each(|arguments| python::succeed(cargo()?.args(*arguments)));
     }
     python::succeed(cargo()?.args(&args.cargo))
 }
@@ -40,7 +50,8 @@ fn cargo() -> Result<Command, String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let path = std::env::join_paths(std::iter::once(bin).chain(std::env::split_paths(&path)))
         .map_err(|e| e.to_string())?;
-    let libclang = output(Command::new(&python).args(["-c", "import clang; print(clang.__path__[0])"]))?;
+    let libclang =
+        output(Command::new(&python).args(["-c", "import clang; print(clang.__path__[0])"]))?;
     // The package has the library without the headers that belong to the compiler.
     let headers = output(Command::new("cc").arg("-print-file-name=include"))?;
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));

@@ -3,18 +3,27 @@
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use ndzarr_codec::{CodecChain, CodecError, CodecRegistry, Elements, Layout, Workspace};
 use ndzarr_model::{
-    BloscCname, BloscConfig, BloscShuffle, ChecksumLocation, CodecConfig, CodecSpec, DataType, Endian,
-    FillValue, IndexLocation, PayloadBounds, ShardingConfig,
+    BloscCname, BloscConfig, BloscShuffle, ChecksumLocation, CodecConfig, CodecSpec, DataType,
+    Endian, FillValue, IndexLocation, PayloadBounds, ShardingConfig,
 };
 
 fn bind(configs: impl IntoIterator<Item = CodecConfig>) -> CodecChain {
     let specs: Vec<CodecSpec> = configs.into_iter().map(CodecSpec::from).collect();
     let fill = FillValue::defined(0u16.to_ne_bytes());
-    CodecChain::bind(&specs, &DataType::UInt { bits: 16 }, &fill, 3, &CodecRegistry::new()).expect("a chain")
+    CodecChain::bind(
+        &specs,
+        &DataType::UInt { bits: 16 },
+        &fill,
+        3,
+        &CodecRegistry::new(),
+    )
+    .expect("a chain")
 }
 
 fn bytes() -> CodecConfig {
-    CodecConfig::Bytes { endian: Some(Endian::Little) }
+    CodecConfig::Bytes {
+        endian: Some(Endian::Little),
+    }
 }
 
 /// Waves with a little noise.
@@ -32,10 +41,35 @@ fn image(n: usize) -> Vec<u8> {
 fn chains(c: &mut Criterion) {
     let chains = [
         ("bytes", vec![bytes()]),
-        ("bytes, crc32c", vec![bytes(), CodecConfig::Crc32c { location: ChecksumLocation::End }]),
-        ("bytes, zstd", vec![bytes(), CodecConfig::Zstd { level: 1, checksum: false }]),
+        (
+            "bytes, crc32c",
+            vec![
+                bytes(),
+                CodecConfig::Crc32c {
+                    location: ChecksumLocation::End,
+                },
+            ],
+        ),
+        (
+            "bytes, zstd",
+            vec![
+                bytes(),
+                CodecConfig::Zstd {
+                    level: 1,
+                    checksum: false,
+                },
+            ],
+        ),
         ("bytes, zlib", vec![bytes(), CodecConfig::Zlib { level: 1 }]),
-        ("transpose, bytes", vec![CodecConfig::Transpose { order: vec![2, 1, 0] }, bytes()]),
+        (
+            "transpose, bytes",
+            vec![
+                CodecConfig::Transpose {
+                    order: vec![2, 1, 0],
+                },
+                bytes(),
+            ],
+        ),
     ];
     let mut workspace = Workspace::new();
     for side in [4u64, 32] {
@@ -46,7 +80,9 @@ fn chains(c: &mut Criterion) {
         for (name, configs) in &chains {
             let chain = bind(configs.clone());
             let mut encoded = Vec::new();
-            chain.encode(&elements, &shape, &mut workspace, &mut encoded).expect("it encodes");
+            chain
+                .encode(&elements, &shape, &mut workspace, &mut encoded)
+                .expect("it encodes");
             group.bench_function(BenchmarkId::new("decode", name), |b| {
                 b.iter(|| {
                     chain.decode(&encoded, &shape, &mut workspace, |elements, _| {
@@ -71,7 +107,9 @@ fn two_values(c: &mut Criterion) {
     let chain = bind([bytes(), CodecConfig::Zlib { level: 1 }]);
     let mut workspace = Workspace::new();
     let mut encoded = Vec::new();
-    chain.encode(&elements, &shape, &mut workspace, &mut encoded).expect("it encodes");
+    chain
+        .encode(&elements, &shape, &mut workspace, &mut encoded)
+        .expect("it encodes");
     let keep = |elements: Elements<'_>| {
         std::hint::black_box(elements);
         Ok::<_, CodecError>(())
@@ -82,7 +120,9 @@ fn two_values(c: &mut Criterion) {
         b.iter(|| {
             for _ in 0..2 {
                 chain
-                    .decode(&encoded, &shape, &mut workspace, |elements, _| keep(elements))
+                    .decode(&encoded, &shape, &mut workspace, |elements, _| {
+                        keep(elements)
+                    })
                     .expect("it decodes");
             }
         });
@@ -91,7 +131,9 @@ fn two_values(c: &mut Criterion) {
         b.iter(|| {
             let both = chain.decode_two([&encoded, &encoded], [&shape, &shape], &mut workspace);
             for ahead in both.expect("it is worth it") {
-                chain.put_ahead(ahead, &mut workspace, |elements, _| keep(elements)).expect("it is put");
+                chain
+                    .put_ahead(ahead, &mut workspace, |elements, _| keep(elements))
+                    .expect("it is put");
             }
         });
     });
@@ -103,7 +145,13 @@ fn blosc(shuffle: BloscShuffle) -> CodecChain {
 }
 
 fn blosc_of(shuffle: BloscShuffle, typesize: Option<usize>) -> CodecChain {
-    let blosc = BloscConfig { cname: BloscCname::Lz4, clevel: 5, shuffle, typesize, blocksize: 0 };
+    let blosc = BloscConfig {
+        cname: BloscCname::Lz4,
+        clevel: 5,
+        shuffle,
+        typesize,
+        blocksize: 0,
+    };
     bind([bytes(), CodecConfig::Blosc(blosc)])
 }
 
@@ -143,14 +191,29 @@ fn blosc_plane(c: &mut Criterion) {
     let shape = [128; 3];
     let mut workspace = Workspace::new();
     let mut encoded = Vec::new();
-    chain.encode(&image(128 * 128 * 128), &shape, &mut workspace, &mut encoded).expect("it encodes");
+    chain
+        .encode(
+            &image(128 * 128 * 128),
+            &shape,
+            &mut workspace,
+            &mut encoded,
+        )
+        .expect("it encodes");
     let put = |elements: Elements<'_>, _: &Layout| {
         std::hint::black_box(elements);
         Ok::<_, CodecError>(())
     };
     let mut group = c.benchmark_group("blosc, one of 128 planes");
     group.bench_function("its blocks", |b| {
-        b.iter(|| chain.decode_window(&encoded, &shape, &[70..71, 0..128, 0..128], &mut workspace, put));
+        b.iter(|| {
+            chain.decode_window(
+                &encoded,
+                &shape,
+                &[70..71, 0..128, 0..128],
+                &mut workspace,
+                put,
+            )
+        });
     });
     group.bench_function("all blocks", |b| {
         b.iter(|| chain.decode(&encoded, &shape, &mut workspace, put));
@@ -166,16 +229,21 @@ fn shard_index(c: &mut Criterion) {
             codecs: vec![CodecSpec::from(bytes())],
             index_codecs: vec![
                 CodecSpec::from(bytes()),
-                CodecSpec::from(CodecConfig::Crc32c { location: ChecksumLocation::End }),
+                CodecSpec::from(CodecConfig::Crc32c {
+                    location: ChecksumLocation::End,
+                }),
             ],
             index_location: IndexLocation::End,
             payload: PayloadBounds::Shard,
         };
         let chain = bind([CodecConfig::Sharding(Box::new(config))]);
-        let ndzarr_codec::Access::Indexed(sharding) = chain.access() else { unreachable!("it is sharded") };
+        let ndzarr_codec::Access::Indexed(sharding) = chain.access() else {
+            unreachable!("it is sharded")
+        };
         let mut workspace = Workspace::new();
         let shape = [n; 3];
-        let mut shard = ndzarr_codec::ShardBuilder::new(sharding.layout(&shape)).expect("there is memory");
+        let mut shard =
+            ndzarr_codec::ShardBuilder::new(sharding.layout(&shape)).expect("there is memory");
         for _ in 0..n * n * n {
             shard.add(2).expect("it is small");
         }
@@ -184,12 +252,24 @@ fn shard_index(c: &mut Criterion) {
         group.throughput(Throughput::Elements(n * n * n));
         group.bench_function(BenchmarkId::new("decode", n * n * n), |b| {
             b.iter(|| {
-                sharding.decode_index(&encoded, &shape, n * n * n * 2 + encoded.len() as u64, &mut workspace)
+                sharding.decode_index(
+                    &encoded,
+                    &shape,
+                    n * n * n * 2 + encoded.len() as u64,
+                    &mut workspace,
+                )
             });
         });
     }
     group.finish();
 }
 
-criterion_group!(benches, chains, two_values, blosc_encode, blosc_plane, shard_index);
+criterion_group!(
+    benches,
+    chains,
+    two_values,
+    blosc_encode,
+    blosc_plane,
+    shard_index
+);
 criterion_main!(benches);

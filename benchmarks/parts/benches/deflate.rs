@@ -16,10 +16,18 @@ fn image(bits: u32) -> Vec<u8> {
 }
 
 fn codecs(c: &mut Criterion) {
-    let labels = (0..1u32 << 19).flat_map(|i| (i / 50).to_le_bytes()).collect();
-    for (name, src) in [("noise of 5 bits", image(5)), ("noise of 8 bits", image(8)), ("labels", labels)] {
+    let labels = (0..1u32 << 19)
+        .flat_map(|i| (i / 50).to_le_bytes())
+        .collect();
+    for (name, src) in [
+        ("noise of 5 bits", image(5)),
+        ("noise of 8 bits", image(8)),
+        ("labels", labels),
+    ] {
         let mut encoded = Vec::new();
-        Deflater::new().append(&src, 1, Container::Zlib, &mut encoded).expect("it encodes");
+        Deflater::new()
+            .append(&src, 1, Container::Zlib, &mut encoded)
+            .expect("it encodes");
         let mut out = vec![0; src.len()];
         let mut second = out.clone();
 
@@ -45,12 +53,21 @@ fn codecs(c: &mut Criterion) {
         let mut theirs = Decompressor::new();
         group.bench_function(BenchmarkId::new("libdeflate", name), |b| {
             b.iter(|| {
-                (theirs.zlib_decompress(&encoded, &mut out), theirs.zlib_decompress(&encoded, &mut second))
+                (
+                    theirs.zlib_decompress(&encoded, &mut out),
+                    theirs.zlib_decompress(&encoded, &mut second),
+                )
             });
         });
         let mut ours = Inflater::new();
         group.bench_function(BenchmarkId::new("ours", name), |b| {
-            b.iter(|| ours.fill_two([&encoded, &encoded], Container::Zlib, [&mut out, &mut second]));
+            b.iter(|| {
+                ours.fill_two(
+                    [&encoded, &encoded],
+                    Container::Zlib,
+                    [&mut out, &mut second],
+                )
+            });
         });
     }
 }

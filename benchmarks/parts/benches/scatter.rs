@@ -1,4 +1,5 @@
-//! The work between a fetched chunk and the result: the first touch of the result and the copy into it.
+//! The work between a fetched chunk and the result: the first touch of the result and the copy into
+//! it.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use ndarray::{ArrayD, IxDyn};
@@ -6,13 +7,18 @@ use ndzarr::{Array, Endian, MemoryStore, codec};
 
 fn scatter(c: &mut Criterion) {
     let side = 128usize;
-    let data = ArrayD::from_shape_fn(IxDyn(&[side; 3]), |at| (at[0] * 7 + at[1] * 3 + at[2]) as u16);
+    let data = ArrayD::from_shape_fn(IxDyn(&[side; 3]), |at| {
+        (at[0] * 7 + at[1] * 3 + at[2]) as u16
+    });
     let mut group = c.benchmark_group("scatter");
     group.throughput(Throughput::Bytes((side * side * side * 2) as u64));
     group.sample_size(20);
     for chunk in [16u64, 32, 64, 128] {
         let make = |builder: ndzarr::ArrayBuilder<u16>| {
-            let array = builder.chunks([chunk; 3]).create((MemoryStore::new(), "a")).expect("an array");
+            let array = builder
+                .chunks([chunk; 3])
+                .create((MemoryStore::new(), "a"))
+                .expect("an array");
             array.write(.., &data).expect("a write");
             array
         };
@@ -20,7 +26,10 @@ fn scatter(c: &mut Criterion) {
         let arrays = [
             ("rows", make(Array::builder(shape))),
             ("swapped", make(Array::builder(shape).endian(Endian::Big))),
-            ("transposed", make(Array::builder(shape).codecs([codec::transpose([2, 1, 0])]))),
+            (
+                "transposed",
+                make(Array::builder(shape).codecs([codec::transpose([2, 1, 0])])),
+            ),
         ];
         for (name, array) in &arrays {
             group.bench_function(BenchmarkId::new(*name, chunk), |b| {
@@ -35,7 +44,8 @@ fn scatter(c: &mut Criterion) {
     group.finish();
 }
 
-/// The first touch of a result: a missing chunk costs nothing but it, and the fill value is not zero.
+/// The first touch of a result: a missing chunk costs nothing but it, and the fill value is not
+/// zero.
 fn first_touch(c: &mut Criterion) {
     let n = 256u64 << 20;
     let array = Array::<u8>::builder([n])
@@ -46,7 +56,9 @@ fn first_touch(c: &mut Criterion) {
     let mut group = c.benchmark_group("first touch");
     group.throughput(Throughput::Bytes(n));
     group.sample_size(10);
-    group.bench_function("fill 256 MiB", |b| b.iter(|| array.read(..).expect("a read")));
+    group.bench_function("fill 256 MiB", |b| {
+        b.iter(|| array.read(..).expect("a read"))
+    });
     group.bench_function("fill 256 MiB, 4 KiB pages", |b| {
         b.iter(|| {
             let mut out = ArrayD::<u8>::zeros(IxDyn(&[n as usize]));
@@ -57,7 +69,8 @@ fn first_touch(c: &mut Criterion) {
     group.finish();
 }
 
-/// The same bytes as one large result, which is written past the caches, and as small ones, which are not.
+/// The same bytes as one large result, which is written past the caches, and as small ones, which
+/// are not.
 fn past_the_caches(c: &mut Criterion) {
     let shape = [64u64, 1024, 2048];
     let array = Array::<u16>::builder(shape)
@@ -73,7 +86,11 @@ fn past_the_caches(c: &mut Criterion) {
     for parts in [1_u64, 64] {
         let n = 1024 / parts;
         group.bench_function(format!("256 MiB in {parts}"), |b| {
-            let read = |i| array.read(&[0..64, n * i..n * (i + 1), 0..2048][..]).expect("a read");
+            let read = |i| {
+                array
+                    .read(&[0..64, n * i..n * (i + 1), 0..2048][..])
+                    .expect("a read")
+            };
             b.iter(|| (0..parts).map(read).collect::<Vec<_>>());
         });
     }

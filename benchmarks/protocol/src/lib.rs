@@ -19,7 +19,8 @@ pub enum Operation {
     Read,
     /// Read `region` of the array at `path` into one new array, in the order of its chunks.
     ReadStored,
-    /// Read `region` of the array at `path` into an existing array of order C, zeroed while the clock runs.
+    /// Read `region` of the array at `path` into an existing array of order C, zeroed while the
+    /// clock runs.
     ReadInto,
     /// Read `region` into an existing array of order F, zeroed while the clock runs.
     ReadIntoF,
@@ -27,8 +28,8 @@ pub enum Operation {
     Write,
     /// Write `data` to `region` of the array at `path`.
     Update,
-    /// Empty the array at `path` along its first axis, which is not measured. Then append `data`, an
-    /// index of that axis at a time, each of which readers can see before the next comes.
+    /// Empty the array at `path` along its first axis, which is not measured. Then append `data`,
+    /// an index of that axis at a time, each of which readers can see before the next comes.
     Append,
     /// Append as `Append` does, but readers may see frames later, where that costs less.
     AppendIfDue,
@@ -45,8 +46,8 @@ pub enum Operation {
     Outer,
     /// Read the elements that `masked` selects.
     Mask,
-    /// Read the planes of `region` across the first axis, each in a separate call, with a cache of a
-    /// gibibyte for decoded chunks.
+    /// Read the planes of `region` across the first axis, each in a separate call, with a cache of
+    /// a gibibyte for decoded chunks.
     Planes,
     /// Open the group at `path`, list its groups, and open every array in each.
     List,
@@ -141,7 +142,9 @@ impl Request {
     /// The file does not exist or is invalid.
     #[must_use]
     pub fn from_arguments() -> Self {
-        let path = std::env::args_os().nth(1).expect("usage: engine request.json");
+        let path = std::env::args_os()
+            .nth(1)
+            .expect("usage: engine request.json");
         let text = fs::read(&path).expect("the request is readable");
         serde_json::from_slice(&text).expect("the request is as the protocol has it")
     }
@@ -155,14 +158,21 @@ impl Request {
         let bytes = fs::read(&self.data).expect("the data are readable");
         let mut elements = Vec::with_capacity(bytes.len() / 2);
         advise_huge_pages(&mut elements);
-        elements.extend(bytes.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])));
+        elements.extend(
+            bytes
+                .chunks_exact(2)
+                .map(|pair| u16::from_le_bytes([pair[0], pair[1]])),
+        );
         elements
     }
 
     /// Length of the region along each axis.
     #[must_use]
     pub fn region_shape(&self) -> Vec<usize> {
-        self.region.iter().map(|[from, to]| (to - from) as usize).collect()
+        self.region
+            .iter()
+            .map(|[from, to]| (to - from) as usize)
+            .collect()
     }
 }
 
@@ -175,7 +185,13 @@ fn advise_huge_pages(memory: &mut Vec<u16>) {
     let len = range.end.addr().saturating_sub(begin) / PAGE * PAGE;
     // SAFETY: the pages belong to the vector, and their content does not change. A refusal has no
     // effect.
-    unsafe { libc::madvise(range.start.with_addr(begin).cast(), len, libc::MADV_HUGEPAGE) };
+    unsafe {
+        libc::madvise(
+            range.start.with_addr(begin).cast(),
+            len,
+            libc::MADV_HUGEPAGE,
+        )
+    };
 }
 
 /// The measurements between start and stop.
@@ -224,7 +240,10 @@ impl FrameTimes {
     /// Starts before the first frame.
     #[must_use]
     pub fn start() -> Self {
-        Self { written: written_bytes(), times: Vec::new() }
+        Self {
+            written: written_bytes(),
+            times: Vec::new(),
+        }
     }
 
     /// Runs and times the call that appends a frame.
@@ -241,8 +260,18 @@ impl FrameTimes {
         let written = written_bytes() - self.written;
         self.times.sort_unstable();
         let n = self.times.len().max(1);
-        let at = |percent: usize| self.times.get((n * percent).div_ceil(100).max(1) - 1).copied().unwrap_or(0);
-        Frames { p50_ns: at(50), p99_ns: at(99), worst_ns: at(100), written_bytes: written / n as u64 }
+        let at = |percent: usize| {
+            self.times
+                .get((n * percent).div_ceil(100).max(1) - 1)
+                .copied()
+                .unwrap_or(0)
+        };
+        Frames {
+            p50_ns: at(50),
+            p99_ns: at(99),
+            worst_ns: at(100),
+            written_bytes: written / n as u64,
+        }
     }
 }
 
@@ -317,7 +346,9 @@ impl Report {
         let mut hasher = crc32fast::Hasher::new();
         for run in elements {
             // SAFETY: any u16 is two readable bytes; the machine is little endian.
-            let bytes = unsafe { std::slice::from_raw_parts(run.as_ref().as_ptr().cast(), run.as_ref().len() * 2) };
+            let bytes = unsafe {
+                std::slice::from_raw_parts(run.as_ref().as_ptr().cast(), run.as_ref().len() * 2)
+            };
             hasher.update(bytes);
         }
         self.checksum = Some(hasher.finalize());
@@ -332,7 +363,10 @@ impl Report {
 
     /// Prints it.
     pub fn print(self) {
-        println!("{}", serde_json::to_string(&self).expect("a report is JSON"));
+        println!(
+            "{}",
+            serde_json::to_string(&self).expect("a report is JSON")
+        );
     }
 }
 
@@ -344,32 +378,56 @@ fn usage() -> Usage {
         usage
     };
     let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000;
-    Usage { cpu_ns: ns(usage.ru_utime) + ns(usage.ru_stime), faults: usage.ru_minflt as u64 }
+    Usage {
+        cpu_ns: ns(usage.ru_utime) + ns(usage.ru_stime),
+        faults: usage.ru_minflt as u64,
+    }
 }
 
 fn status(field: &str) -> u64 {
     let text = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix(field));
-    line.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) * 1024
+    line.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok())
+        .unwrap_or(0)
+        * 1024
 }
 
 /// Time of all processors that was neither idle nor spent waiting for a disk.
 fn busy_ns() -> u64 {
     let text = fs::read_to_string("/proc/stat").unwrap_or_default();
-    let ticks: Vec<u64> = (text.lines().next().unwrap_or_default().split_whitespace().skip(1))
-        .filter_map(|field| field.parse().ok())
-        .collect();
-    let busy: u64 = ticks.iter().take(8).enumerate().filter(|(i, _)| ![3, 4].contains(i)).map(|(_, n)| n).sum();
+    let ticks: Vec<u64> = (text
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .split_whitespace()
+        .skip(1))
+    .filter_map(|field| field.parse().ok())
+    .collect();
+    let busy: u64 = ticks
+        .iter()
+        .take(8)
+        .enumerate()
+        .filter(|(i, _)| ![3, 4].contains(i))
+        .map(|(_, n)| n)
+        .sum();
     busy * 10_000_000
 }
 
 fn all_waited() -> u64 {
-    let tasks = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
-    let alive: u64 = tasks.map(|task| waited(&task.path().join("schedstat").to_string_lossy())).sum();
+    let tasks = fs::read_dir("/proc/self/task")
+        .into_iter()
+        .flatten()
+        .flatten();
+    let alive: u64 = tasks
+        .map(|task| waited(&task.path().join("schedstat").to_string_lossy()))
+        .sum();
     alive + WAITED.load(Ordering::Relaxed)
 }
 
 fn waited(schedstat: &str) -> u64 {
     let text = fs::read_to_string(schedstat).unwrap_or_default();
-    text.split_whitespace().nth(1).and_then(|field| field.parse().ok()).unwrap_or(0)
+    text.split_whitespace()
+        .nth(1)
+        .and_then(|field| field.parse().ok())
+        .unwrap_or(0)
 }

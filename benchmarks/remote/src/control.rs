@@ -44,5 +44,7 @@ pub fn forget(address: &str) {
     let mut stream = TcpStream::connect(address).expect("the server runs");
     writeln!(stream, "forget").expect("it reads");
     let mut line = String::new();
-    BufReader::new(stream).read_line(&mut line).expect("it answers");
+    BufReader::new(stream)
+        .read_line(&mut line)
+        .expect("it answers");
 }

@@ -1,4 +1,5 @@
-//! What the programs of the remote rows share: the proxy, its control port, and the request to an engine.
+//! What the programs of the remote rows share: the proxy, its control port, and the request to an
+//! engine.
 
 pub mod control;
 pub mod proxy;

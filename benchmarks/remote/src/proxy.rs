@@ -66,14 +66,25 @@ impl Proxy {
     pub fn start(server: SocketAddr, network: Network) -> io::Result<(Arc<Self>, SocketAddr)> {
         let listener = listener()?;
         let address = listener.local_addr()?;
-        let state = State { network, counts: Counts::default(), in_flight: 0, free_at: Instant::now() };
-        let proxy = Arc::new(Self { server, state: Mutex::new(state) });
+        let state = State {
+            network,
+            counts: Counts::default(),
+            in_flight: 0,
+            free_at: Instant::now(),
+        };
+        let proxy = Arc::new(Self {
+            server,
+            state: Mutex::new(state),
+        });
         let shared = Arc::clone(&proxy);
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
                 let proxy = Arc::clone(&shared);
                 let serve = move || drop(proxy.serve(&client));
-                thread::Builder::new().stack_size(256 << 10).spawn(serve).expect("a thread starts");
+                thread::Builder::new()
+                    .stack_size(256 << 10)
+                    .spawn(serve)
+                    .expect("a thread starts");
             }
         });
         Ok((proxy, address))
@@ -96,7 +107,10 @@ impl Proxy {
     /// Resets the counts.
     pub fn forget(&self) {
         let mut state = self.state();
-        state.counts = Counts { most_in_flight: state.in_flight, ..Counts::default() };
+        state.counts = Counts {
+            most_in_flight: state.in_flight,
+            ..Counts::default()
+        };
     }
 
     fn serve(&self, client: &TcpStream) -> io::Result<()> {
@@ -132,14 +146,27 @@ impl Proxy {
     }
 
     /// Passes an answer on.
-    fn pass(&self, request: &[u8], answers: &mut impl BufRead, mut client: &TcpStream) -> io::Result<()> {
-        let Some(head) = head(answers)? else { return Err(io::ErrorKind::UnexpectedEof.into()) };
+    fn pass(
+        &self,
+        request: &[u8],
+        answers: &mut impl BufRead,
+        mut client: &TcpStream,
+    ) -> io::Result<()> {
+        let Some(head) = head(answers)? else {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        };
         let has_body = !request.starts_with(b"HEAD ");
-        let mut left = if has_body { length(&head).unwrap_or(0) } else { 0 };
+        let mut left = if has_body {
+            length(&head).unwrap_or(0)
+        } else {
+            0
+        };
         let mut mine = Instant::now();
         let mut piece = head;
         loop {
-            let wait = self.until(piece.len(), &mut mine).saturating_duration_since(Instant::now());
+            let wait = self
+                .until(piece.len(), &mut mine)
+                .saturating_duration_since(Instant::now());
             if wait > SHORT {
                 thread::sleep(wait);
             }
@@ -153,13 +180,17 @@ impl Proxy {
         }
     }
 
-    /// The time at which this many bytes will have been sent; `mine` is that of earlier bytes of the connection.
+    /// The time at which this many bytes will have been sent; `mine` is that of earlier bytes of
+    /// the connection.
     fn until(&self, byte_len: usize, mine: &mut Instant) -> Instant {
         let mut state = self.state();
         let now = Instant::now();
-        let Network { bandwidth, each, .. } = state.network;
+        let Network {
+            bandwidth, each, ..
+        } = state.network;
         state.counts.bytes += byte_len as u64;
-        state.free_at = state.free_at.max(now) + Duration::from_secs_f64(byte_len as f64 / bandwidth);
+        state.free_at =
+            state.free_at.max(now) + Duration::from_secs_f64(byte_len as f64 / bandwidth);
         *mine = (*mine).max(now - SHORT) + Duration::from_secs_f64(byte_len as f64 / each);
         state.free_at.max(*mine)
     }
@@ -167,8 +198,8 @@ impl Proxy {
 
 /// A listener on a free port whose queue holds all connections that a client opens at once.
 ///
-/// The 128 places that the standard library asks for are too few: the system drops what comes beyond
-/// them, and a client tries again after a second.
+/// The 128 places that the standard library asks for are too few: the system drops what comes
+/// beyond them, and a client tries again after a second.
 ///
 /// # Errors
 /// The system gives no port.
@@ -185,7 +216,11 @@ fn head(from: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
     loop {
         let before = head.len();
         if from.read_until(b'\n', &mut head)? == 0 {
-            return if before == 0 { Ok(None) } else { Err(io::ErrorKind::UnexpectedEof.into()) };
+            return if before == 0 {
+                Ok(None)
+            } else {
+                Err(io::ErrorKind::UnexpectedEof.into())
+            };
         }
         if &head[before..] == b"\r\n" {
             return Ok(Some(head));
@@ -198,7 +233,8 @@ fn length(head: &[u8]) -> Option<usize> {
     let head = std::str::from_utf8(head).ok()?;
     let named = |line: &str| {
         let (name, value) = line.split_once(':')?;
-        name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse().ok())?
+        name.eq_ignore_ascii_case("content-length")
+            .then(|| value.trim().parse().ok())?
     };
     head.lines().find_map(named)
 }
@@ -219,8 +255,11 @@ mod tests {
                         let text = String::from_utf8(head).expect("ASCII");
                         let path = text.split(' ').nth(1).expect("a path");
                         let n: usize = path.trim_start_matches('/').parse().expect("a number");
-                        let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {n}\r\n\r\n").into_bytes();
-                        (&stream).write_all(&[answer, vec![7; n]].concat()).expect("it is read");
+                        let answer =
+                            format!("HTTP/1.1 200 OK\r\nContent-Length: {n}\r\n\r\n").into_bytes();
+                        (&stream)
+                            .write_all(&[answer, vec![7; n]].concat())
+                            .expect("it is read");
                     }
                 });
             }
@@ -245,20 +284,35 @@ mod tests {
         let listener = listener().expect("a port");
         let address = listener.local_addr().expect("it is bound");
         let connect = || TcpStream::connect_timeout(&address, Duration::from_secs(30));
-        let _waiting: Vec<_> = (0..300).map(|_| connect().expect("the queue has space")).collect();
+        let _waiting: Vec<_> = (0..300)
+            .map(|_| connect().expect("the queue has space"))
+            .collect();
     }
 
     /// Only lower limits: a busy machine takes longer.
     #[test]
     fn requests_wait_for_latency_and_bandwidth() {
-        let network = Network { latency: Duration::from_millis(20), bandwidth: 10e6, each: 5e6 };
+        let network = Network {
+            latency: Duration::from_millis(20),
+            bandwidth: 10e6,
+            each: 5e6,
+        };
         let (proxy, address) = Proxy::start(server(), network).expect("a port");
         let stream = TcpStream::connect(address).expect("it accepts");
-        assert!(get(&stream, 0) >= Duration::from_millis(40), "a new connection takes a round more");
+        assert!(
+            get(&stream, 0) >= Duration::from_millis(40),
+            "a new connection takes a round more"
+        );
         assert!(get(&stream, 0) >= Duration::from_millis(20));
-        assert!(get(&stream, 500_000) >= Duration::from_millis(20 + 98), "5 MB/s on a connection");
+        assert!(
+            get(&stream, 500_000) >= Duration::from_millis(20 + 98),
+            "5 MB/s on a connection"
+        );
         let counts = proxy.counts();
-        assert_eq!((counts.requests, counts.connections, counts.most_in_flight), (3, 1, 1));
+        assert_eq!(
+            (counts.requests, counts.connections, counts.most_in_flight),
+            (3, 1, 1)
+        );
         assert!((500_000..501_000).contains(&counts.bytes));
         proxy.forget();
         let start = Instant::now();
@@ -267,7 +321,10 @@ mod tests {
                 scope.spawn(|| get(&TcpStream::connect(address).expect("it accepts"), 125_000));
             }
         });
-        assert!(start.elapsed() >= Duration::from_millis(40 + 90), "10 MB/s in all");
+        assert!(
+            start.elapsed() >= Duration::from_millis(40 + 90),
+            "10 MB/s in all"
+        );
         assert_eq!(proxy.counts().requests, 8);
     }
 }

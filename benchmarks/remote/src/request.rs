@@ -52,7 +52,9 @@ impl Request {
     /// The file does not exist or is invalid.
     #[must_use]
     pub fn from_arguments() -> Self {
-        let path = std::env::args_os().nth(1).expect("usage: engine request.json");
+        let path = std::env::args_os()
+            .nth(1)
+            .expect("usage: engine request.json");
         let text = std::fs::read(&path).expect("the request is readable");
         serde_json::from_slice(&text).expect("the request is as above")
     }

@@ -1,9 +1,10 @@
 //! The calls of this crate as futures, under the same names as the blocking ones.
 //!
 //! On an asynchronous store, requests are awaited on the polling task, and overlap. On a blocking
-//! store, the library's threads run the call, so the polling task is not blocked: the library's pool
-//! reads and writes elements, and changes of documents, which may wait for locks, queue for 16 other
-//! threads of the store. No future holds a lock. Every future is `Send`. Dropping one cancels the call, see
+//! store, the library's threads run the call, so the polling task is not blocked: the library's
+//! pool reads and writes elements, and changes of documents, which may wait for locks, queue for 16
+//! other threads of the store. No future holds a lock. Every future is `Send`. Dropping one cancels
+//! the call, see
 //! [Guarantees](https://github.com/ndzarr/ndzarr/blob/main/docs/guarantees.md#abandoned-calls).
 //!
 //! ```
@@ -34,13 +35,13 @@ pub use copy::copy;
 use crate::element_types::element_type::Any;
 use crate::mode;
 
-/// A chunked array in a store, with the calls of [`Array`](crate::Array) as futures. Cheap to clone: a
-/// clone shares the store and the caches, and has its own shape, attributes and options.
+/// A chunked array in a store, with the calls of [`Array`](crate::Array) as futures. Cheap to
+/// clone: a clone shares the store and the caches, and has its own shape, attributes and options.
 pub type Array<E = Any> = crate::arrays::array::ArrayIn<E, mode::Asynchronous>;
 /// An array whose element type is known only at run time.
 pub type AnyArray = Array<Any>;
-/// A group of arrays and groups in a store, with the calls of [`Group`](crate::Group) as futures. Cheap
-/// to clone.
+/// A group of arrays and groups in a store, with the calls of [`Group`](crate::Group) as futures.
+/// Cheap to clone.
 pub type Group = crate::hierarchy::group::GroupIn<mode::Asynchronous>;
 /// Options for opening an array or a group, like [`OpenOptions`](crate::OpenOptions).
 pub type OpenOptions = crate::places::open_options::OpenOptions<mode::Asynchronous>;

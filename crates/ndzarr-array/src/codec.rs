@@ -18,15 +18,19 @@
 
 pub use ndzarr_model::{BloscCname, BloscShuffle, CodecSpec};
 use ndzarr_model::{
-    BloscConfig, ChecksumLocation, CodecConfig, DataType, Endian, FilterTypes, LzmaConfig, LzmaFormat,
-    PackbitsConfig, PcodecConfig, StoredType,
+    BloscConfig, ChecksumLocation, CodecConfig, DataType, Endian, FilterTypes, LzmaConfig,
+    LzmaFormat, PackbitsConfig, PcodecConfig, StoredType,
 };
 use serde_json::Value;
 
 /// Zstandard; `level` from -131072 to 22, where 0 is the library's default.
 #[must_use]
 pub fn zstd(level: i32) -> CodecSpec {
-    CodecConfig::Zstd { level, checksum: false }.into()
+    CodecConfig::Zstd {
+        level,
+        checksum: false,
+    }
+    .into()
 }
 
 /// gzip; `level` from 0 to 9.
@@ -44,7 +48,14 @@ pub fn zlib(level: i32) -> CodecSpec {
 /// blosc with one of its compressors; `level` from 0 to 9.
 #[must_use]
 pub fn blosc(cname: BloscCname, level: u8, shuffle: BloscShuffle) -> CodecSpec {
-    CodecConfig::Blosc(BloscConfig { cname, clevel: level, shuffle, typesize: None, blocksize: 0 }).into()
+    CodecConfig::Blosc(BloscConfig {
+        cname,
+        clevel: level,
+        shuffle,
+        typesize: None,
+        blocksize: 0,
+    })
+    .into()
 }
 
 /// LZ4 in the framing of numcodecs.
@@ -62,27 +73,41 @@ pub fn bz2(level: u32) -> CodecSpec {
 /// xz; `preset` from 0 to 9.
 #[must_use]
 pub fn xz(preset: u32) -> CodecSpec {
-    CodecConfig::Lzma(LzmaConfig { format: LzmaFormat::Xz, check: -1, preset: Some(preset), filters: None })
-        .into()
+    CodecConfig::Lzma(LzmaConfig {
+        format: LzmaFormat::Xz,
+        check: -1,
+        preset: Some(preset),
+        filters: None,
+    })
+    .into()
 }
 
 /// Appends a CRC-32C to the payload and checks it on reading.
 #[must_use]
 pub fn crc32c() -> CodecSpec {
-    CodecConfig::Crc32c { location: ChecksumLocation::End }.into()
+    CodecConfig::Crc32c {
+        location: ChecksumLocation::End,
+    }
+    .into()
 }
 
 /// Stores the axes in another order: axis `i` of the stored array is axis `order[i]` of the array.
 #[must_use]
 pub fn transpose(order: impl Into<Vec<usize>>) -> CodecSpec {
-    CodecConfig::Transpose { order: order.into() }.into()
+    CodecConfig::Transpose {
+        order: order.into(),
+    }
+    .into()
 }
 
 /// Groups the bytes of the elements by position: all first bytes, then all second bytes, and so on;
 /// `elementsize` in bytes.
 #[must_use]
 pub fn shuffle(elementsize: usize) -> CodecSpec {
-    CodecConfig::Shuffle { elementsize: Some(elementsize) }.into()
+    CodecConfig::Shuffle {
+        elementsize: Some(elementsize),
+    }
+    .into()
 }
 
 /// Appends the Fletcher-32 checksum of HDF5 to the payload and checks it on reading.
@@ -111,8 +136,15 @@ pub fn bitround(keepbits: u32) -> CodecSpec {
 /// ```
 #[must_use]
 pub fn delta(data_type: DataType) -> CodecSpec {
-    let stored = StoredType { data_type, endian: Endian::Little };
-    CodecConfig::Delta(FilterTypes { dtype: stored.clone(), astype: stored }).into()
+    let stored = StoredType {
+        data_type,
+        endian: Endian::Little,
+    };
+    CodecConfig::Delta(FilterTypes {
+        dtype: stored.clone(),
+        astype: stored,
+    })
+    .into()
 }
 
 /// Packs bool and small integers into bits, as Zarr v3's packbits.
@@ -124,7 +156,11 @@ pub fn packbits() -> CodecSpec {
 /// pco's compression of numbers.
 #[must_use]
 pub fn pcodec(level: u8) -> CodecSpec {
-    CodecConfig::Pcodec(PcodecConfig { level, ..PcodecConfig::default() }).into()
+    CodecConfig::Pcodec(PcodecConfig {
+        level,
+        ..PcodecConfig::default()
+    })
+    .into()
 }
 
 /// A custom codec: the name (in Zarr v2 the id) and configuration for the metadata. Its
@@ -132,5 +168,9 @@ pub fn pcodec(level: u8) -> CodecSpec {
 /// [`ArrayBuilder::registry`](crate::ArrayBuilder::registry).
 #[must_use]
 pub fn named(name: impl Into<String>, configuration: Value) -> CodecSpec {
-    CodecConfig::Unknown { name: name.into(), configuration }.into()
+    CodecConfig::Unknown {
+        name: name.into(),
+        configuration,
+    }
+    .into()
 }

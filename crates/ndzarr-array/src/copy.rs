@@ -30,29 +30,30 @@ pub use report::{
 /// Each array is copied in the cheapest way possible:
 ///
 /// - If source and target have the same path and store, and the target format can describe the
-///   existing chunks, only new documents are written next to the old ones (Zarr v2 to v3, with filters
-///   as codecs `numcodecs.*`; N5 to v3 by the codec `n5_default`).
-/// - Otherwise, in another place, chunks are copied byte for byte if the target can have them. Chunks of N5 are kept in
-///   Zarr only if [`at_most`](CopyOptions::at_most) asks for it: few other programs read them there.
+///   existing chunks, only new documents are written next to the old ones (Zarr v2 to v3, with
+///   filters as codecs `numcodecs.*`; N5 to v3 by the codec `n5_default`).
+/// - Otherwise, in another place, chunks are copied byte for byte if the target can have them.
+///   Chunks of N5 are kept in Zarr only if [`at_most`](CopyOptions::at_most) asks for it: few other
+///   programs read them there.
 /// - Otherwise the elements are read and written again, in blocks of as many chunks of the target
 ///   as [`memory`](CopyOptions::memory) allows. The next block is read while one is written. Chunks
 ///   of the source are decoded as few times as the memory allows.
 ///
-/// A local path that ends in `.zip` or `.ozx`, and is no folder, is a new archive, which exists once
-/// the copy is complete.
+/// A local path that ends in `.zip` or `.ozx`, and is no folder, is a new archive, which exists
+/// once the copy is complete.
 ///
 /// Chunks that are not stored in the source, or only hold the fill value, are not stored in the
 /// target. Chunks are written before the document that makes the array visible; a copy that was
 /// killed can be [resumed](CopyOptions::resume). The source must not be written to meanwhile.
 ///
 /// # Errors
-/// Nothing is at the source; something is at the target or, with [`Existing::Replace`](crate::Existing::Replace), the target
-/// overlaps the source; the format cannot express the source, and
-/// [`record_losses`](CopyOptions::record_losses) was not called; a costlier level than `at_most` is
-/// needed; the memory is too small, and the error names the least; a number is out of range of the
-/// new type; a chunk is corrupt; a store fails; the call was cancelled. What the format cannot
-/// express, and too little memory, are found before anything is written. Nodes copied before
-/// another error remain.
+/// Nothing is at the source; something is at the target or, with
+/// [`Existing::Replace`](crate::Existing::Replace), the target overlaps the source; the format
+/// cannot express the source, and [`record_losses`](CopyOptions::record_losses) was not called; a
+/// costlier level than `at_most` is needed; the memory is too small, and the error names the least;
+/// a number is out of range of the new type; a chunk is corrupt; a store fails; the call was
+/// cancelled. What the format cannot express, and too little memory, are found before anything is
+/// written. Nodes copied before another error remain.
 ///
 /// ```
 /// use ndzarr::{Array, CopyLevel, CopyOptions, Format, MemoryStore, copy};
@@ -75,7 +76,11 @@ pub use report::{
 /// assert_eq!((b.chunk_shape(), b.read(..)?.sum()), (vec![3], 42));
 /// # Ok::<(), ndzarr::Error>(())
 /// ```
-pub fn copy(source: impl Into<Place>, target: impl Into<Place>, options: &CopyOptions) -> Result<CopyReport> {
+pub fn copy(
+    source: impl Into<Place>,
+    target: impl Into<Place>,
+    options: &CopyOptions,
+) -> Result<CopyReport> {
     let source = source.into().locate()?;
     let (target, finish) = target.into().locate_target(options.create.existing)?;
     check_archive(&source, &target, finish.is_some())?;
@@ -120,13 +125,25 @@ pub(crate) async fn copy_located(
     target.check(create.format)?;
     let place = (&target.storage, &target_path);
     if is_inside((&found, &root), place, create.existing).await? {
-        let what = format!("the target \"{target_path}\" is inside of the source, \"{}\"", root.path);
+        let what = format!(
+            "the target \"{target_path}\" is inside of the source, \"{}\"",
+            root.path
+        );
         return Err(Error::new(ErrorKind::InvalidArgument, what).in_store(|| target.storage.name()));
     }
-    let run = Run { source: found, target: target.storage, create, options };
+    let run = Run {
+        source: found,
+        target: target.storage,
+        create,
+        options,
+    };
     // From here on nodes are read in the detected format, even if there are new documents next to
     // the old ones.
-    let open = options.open.clone().format(root.format).n5_axes(root.context.n5_axes);
+    let open = options
+        .open
+        .clone()
+        .format(root.format)
+        .n5_axes(root.context.n5_axes);
     let plan = run.plan(root, target_path, &open).await?;
     Box::pin(run.carry_out(plan)).await
 }

@@ -13,9 +13,9 @@ use ndzarr_store::StoreError;
 
 /// Why a call failed. Callers can act on its [`kind`](Self::kind); the rest tells where and why.
 ///
-/// Where applicable, the message names the chunk, the key and the store, and it includes the messages of
-/// all causes. `source` is for programs: that of an error of a store is the [`StoreError`], whose source
-/// is the [`std::io::Error`] of the system.
+/// Where applicable, the message names the chunk, the key and the store, and it includes the
+/// messages of all causes. `source` is for programs: that of an error of a store is the
+/// [`StoreError`], whose source is the [`std::io::Error`] of the system.
 ///
 /// ```
 /// use ndzarr::{Array, ErrorKind, MemoryStore};
@@ -53,9 +53,10 @@ pub enum ErrorKind {
     NotFound,
     /// There is a group where an array was expected, or the reverse.
     WrongNodeKind,
-    /// There is something already: `overwrite()` of a builder replaces a node, `Group::erase` removes
-    /// one, and `CopyOptions::resume` goes on with a copy. Or files that do not belong to a node lie below
-    /// one that is to be removed or replaced: `RunOptions::force` and `force()` of a builder remove them.
+    /// There is something already: `overwrite()` of a builder replaces a node, `Group::erase`
+    /// removes one, and `CopyOptions::resume` goes on with a copy. Or files that do not belong to a
+    /// node lie below one that is to be removed or replaced: `RunOptions::force` and `force()` of a
+    /// builder remove them.
     AlreadyExists,
     /// Metadata does not comply with its format.
     InvalidMetadata,
@@ -83,8 +84,8 @@ pub enum ErrorKind {
     /// The answer to a write was lost: the value may be the old or the new one.
     UnknownOutcome,
     /// The store cannot serialize writers: whole chunks can be overwritten all the same, and
-    /// [`ConcurrentUpdate::LastWriterWins`](ndzarr_model::ConcurrentUpdate::LastWriterWins) changes the
-    /// rest as well.
+    /// [`ConcurrentUpdate::LastWriterWins`](ndzarr_model::ConcurrentUpdate::LastWriterWins) changes
+    /// the rest as well.
     NoLocking,
     /// Another writer intervened, or held a lock for longer than the store waits. Repeating the
     /// call can succeed.
@@ -184,8 +185,8 @@ impl Error {
         self.0.chunk.as_deref()
     }
 
-    /// Which inner chunk of the shard it concerns, relative to the shard's first, by the axes of the
-    /// array; one index per level of nested shards. Empty: the whole chunk or shard.
+    /// Which inner chunk of the shard it concerns, relative to the shard's first, by the axes of
+    /// the array; one index per level of nested shards. Empty: the whole chunk or shard.
     ///
     /// ```
     /// use ndzarr::{Array, MemoryStore, codec};
@@ -223,7 +224,14 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { what, store, key, chunk, inner_chunk, .. } = &*self.0;
+        let Inner {
+            what,
+            store,
+            key,
+            chunk,
+            inner_chunk,
+            ..
+        } = &*self.0;
         f.write_str(what)?;
         let mut separator = " (";
         if let Some(chunk) = chunk {
@@ -281,7 +289,11 @@ impl From<StoreError> for Error {
             _ => (ErrorKind::Store, FAILED),
         };
         // A store that cannot do something says all of it.
-        let mut what = if what.is_empty() { error.to_string() } else { format!("{what}: {error}") };
+        let mut what = if what.is_empty() {
+            error.to_string()
+        } else {
+            format!("{what}: {error}")
+        };
         let mut cause = error.source();
         while let Some(source) = cause {
             what = format!("{what}: {source}");
@@ -295,8 +307,8 @@ impl From<StoreError> for Error {
 
 /// The kind of an error of the system.
 ///
-/// `EIO` and `EFBIG` stay [`Store`](ErrorKind::Store): neither waiting nor free space helps. So does
-/// `ENOENT`: a file that should exist does not, which is not the absence of a node.
+/// `EIO` and `EFBIG` stay [`Store`](ErrorKind::Store): neither waiting nor free space helps. So
+/// does `ENOENT`: a file that should exist does not, which is not the absence of a node.
 fn kind_of(error: &io::Error) -> ErrorKind {
     use io::ErrorKind as Io;
     match error.kind() {
@@ -326,7 +338,9 @@ impl From<MetadataError> for Error {
         let kind = match &error {
             MetadataError::NotFound { .. } | MetadataError::Gone { .. } => ErrorKind::NotFound,
             MetadataError::Unsupported { .. } => ErrorKind::Unsupported,
-            MetadataError::Path { .. } | MetadataError::Inexpressible { .. } => ErrorKind::InvalidArgument,
+            MetadataError::Path { .. } | MetadataError::Inexpressible { .. } => {
+                ErrorKind::InvalidArgument
+            }
             MetadataError::Occupied { .. } => ErrorKind::AlreadyExists,
             _ => ErrorKind::InvalidMetadata,
         };
@@ -344,9 +358,9 @@ impl From<MetadataError> for Error {
 impl From<CodecError> for Error {
     fn from(error: CodecError) -> Self {
         let kind = match &error {
-            CodecError::Unknown { .. } | CodecError::Disabled { .. } | CodecError::OtherCount { .. } => {
-                ErrorKind::Unsupported
-            }
+            CodecError::Unknown { .. }
+            | CodecError::Disabled { .. }
+            | CodecError::OtherCount { .. } => ErrorKind::Unsupported,
             CodecError::Corrupt { .. } | CodecError::Excess { .. } => ErrorKind::Corrupt,
             CodecError::Encode { .. } => ErrorKind::InvalidArgument,
             CodecError::OutOfMemory { .. } => ErrorKind::OutOfMemory,
@@ -389,5 +403,8 @@ impl From<EngineError> for Error {
 /// Describes an invalid element, shortened if it is long.
 pub(crate) fn not_an_element(element: &[u8], data_type: &DataType) -> String {
     let dots = if element.len() > 16 { " …" } else { "" };
-    format!("the bytes {:?}{dots} are not a valid {data_type}", &element[..element.len().min(16)])
+    format!(
+        "the bytes {:?}{dots} are not a valid {data_type}",
+        &element[..element.len().min(16)]
+    )
 }

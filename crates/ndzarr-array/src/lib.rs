@@ -79,8 +79,8 @@ pub use arrays::n5_block::{N5Block, N5Blocks};
 pub use arrays::shard_writer::ShardWriter;
 pub use arrays::units::Units;
 pub use copy::{
-    CopiedNode, CopyAccount, CopyLevel, CopyOptions, CopyReport, KeyList, LeftOut, LeftOutReason, NotCopied,
-    copy,
+    CopiedNode, CopyAccount, CopyLevel, CopyOptions, CopyReport, KeyList, LeftOut, LeftOutReason,
+    NotCopied, copy,
 };
 pub use creating::builder::ArrayBuilder;
 pub use creating::group_builder::GroupBuilder;
@@ -92,8 +92,8 @@ pub use element_types::fixed_elements::{FixedBytes, FixedUtf32};
 pub use element_types::number::{Cast, Number};
 pub use element_types::plain_element::{PlainElement, Repr};
 pub use element_types::small_floats::{
-    Float4E2M1Fn, Float6E2M3Fn, Float6E3M2Fn, Float8E3M4, Float8E4M3, Float8E4M3B11Fnuz, Float8E4M3Fn,
-    Float8E4M3Fnuz, Float8E5M2, Float8E5M2Fnuz, Float8E8M0Fnu,
+    Float4E2M1Fn, Float6E2M3Fn, Float6E3M2Fn, Float8E3M4, Float8E4M3, Float8E4M3B11Fnuz,
+    Float8E4M3Fn, Float8E4M3Fnuz, Float8E5M2, Float8E5M2Fnuz, Float8E8M0Fnu,
 };
 pub use element_types::struct_plan::{FieldMismatch, FieldPlan, StructField};
 #[doc(hidden)]
@@ -112,16 +112,16 @@ pub use mode::{Asynchronous, Blocking, Mode};
 pub use ndarray;
 pub use ndzarr_codec::CodecRegistry;
 pub use ndzarr_engine::{
-    Cache, Cancel, ConcurrentUpdate, DamageReport, Damaged, DamagedChunk, FillChunks, Foreign, MemoryOrder,
-    Progress, RunOptions, UnitPlace,
+    Cache, Cancel, ConcurrentUpdate, DamageReport, Damaged, DamagedChunk, FillChunks, Foreign,
+    MemoryOrder, Progress, RunOptions, UnitPlace,
 };
 pub use ndzarr_metadata::{
-    ArrayRequest, AttributeChange, CodecRequest, ConsolidatedUse, Existing, Extensions, FillRequest, Format,
-    Limits, MemberKind, N5Axes, N5GroupDocuments, Order, UnknownType,
+    ArrayRequest, AttributeChange, CodecRequest, ConsolidatedUse, Existing, Extensions,
+    FillRequest, Format, Limits, MemberKind, N5Axes, N5GroupDocuments, Order, UnknownType,
 };
 pub use ndzarr_model::{
-    Attributes, ChunkEdges, ComplexPart, CustomChunkGrid, CustomType, DataType, EdgeBlocks, ElemKind, Endian,
-    Field, FillValue, Region, SmallFloat, StructType, TimeUnit, TypeRules,
+    Attributes, ChunkEdges, ComplexPart, CustomChunkGrid, CustomType, DataType, EdgeBlocks,
+    ElemKind, Endian, Field, FillValue, Region, SmallFloat, StructType, TimeUnit, TypeRules,
 };
 pub use operations::par::{par_fold, par_fold_stored, par_map, par_write};
 pub use places::blocking::OpenOptions;

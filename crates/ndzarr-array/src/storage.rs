@@ -84,7 +84,11 @@ impl Storage {
         let folder = Folder::of(&store);
         #[cfg(not(feature = "fs"))]
         let folder = None;
-        Self { store: AnyStore::Blocking(Arc::new(store)), folder, shared: Shared::default() }
+        Self {
+            store: AnyStore::Blocking(Arc::new(store)),
+            folder,
+            shared: Shared::default(),
+        }
     }
 
     /// A store whose calls are futures. Asynchronous calls of this crate await them wherever they
@@ -92,7 +96,11 @@ impl Storage {
     /// ([`AsyncStore::block_on`]). If it defines none, or none for the calling thread, they fail
     /// with the kind [`Unsupported`](ErrorKind::Unsupported).
     pub fn asynchronous(store: impl AsyncStore + 'static) -> Self {
-        Self { store: AnyStore::Async(Arc::new(store)), folder: None, shared: Shared::default() }
+        Self {
+            store: AnyStore::Async(Arc::new(store)),
+            folder: None,
+            shared: Shared::default(),
+        }
     }
 
     /// The same storage, unless it was made with a setting that it cannot have.
@@ -208,13 +216,17 @@ impl Storage {
                 put_in_turn(&**store, key, &value, &only_if, Cancel::of_scope().as_ref())
                     .map_err(EngineError::from)
             }
-            AnyStore::Async(store) => store.put(key, &[value], only_if).await.map_err(EngineError::from),
+            AnyStore::Async(store) => store
+                .put(key, &[value], only_if)
+                .await
+                .map_err(EngineError::from),
         })
     }
 
     /// Puts a value, whatever the old one is.
     pub(crate) async fn replace(&self, key: &str, value: Bytes) -> Result<()> {
-        self.put(&self.named(Key::new(key))?, value, Precondition::None).await?;
+        self.put(&self.named(Key::new(key))?, value, Precondition::None)
+            .await?;
         Ok(())
     }
 
@@ -222,12 +234,13 @@ impl Storage {
     pub(crate) async fn erase(&self, key: &str) -> Result<()> {
         let key = self.named(Key::new(key))?;
         self.named(match &self.store {
-            AnyStore::Blocking(store) => {
-                erase_in_turn(&**store, &key, Cancel::of_scope().as_ref()).map_err(EngineError::from)
-            }
-            AnyStore::Async(store) => {
-                store.erase(&key, Precondition::None).await.map(drop).map_err(EngineError::from)
-            }
+            AnyStore::Blocking(store) => erase_in_turn(&**store, &key, Cancel::of_scope().as_ref())
+                .map_err(EngineError::from),
+            AnyStore::Async(store) => store
+                .erase(&key, Precondition::None)
+                .await
+                .map(drop)
+                .map_err(EngineError::from),
         })
     }
 
@@ -242,15 +255,19 @@ impl Storage {
     async fn erase_prefix(&self, prefix: &str) -> Result<()> {
         let prefix = self.named(Prefix::new(prefix))?;
         self.named(match &self.store {
-            AnyStore::Blocking(store) => erase_prefix_in_turn(&**store, &prefix, Cancel::of_scope().as_ref())
-                .map_err(EngineError::from),
+            AnyStore::Blocking(store) => {
+                erase_prefix_in_turn(&**store, &prefix, Cancel::of_scope().as_ref())
+                    .map_err(EngineError::from)
+            }
             AnyStore::Async(store) => store.erase_prefix(&prefix).await.map_err(EngineError::from),
         })
     }
 
     pub(crate) async fn has(&self, key: &str) -> Result<bool> {
         // A name that cannot be a key has no value.
-        let Ok(key) = Key::new(key) else { return Ok(false) };
+        let Ok(key) = Key::new(key) else {
+            return Ok(false);
+        };
         let exists = match &self.store {
             AnyStore::Blocking(store) => with_files(|| store.has(&key)),
             AnyStore::Async(store) => store.has(&key).await,
@@ -259,11 +276,18 @@ impl Storage {
     }
 
     /// The value under a key, and the pin that names it; `None` if there is none.
-    pub(crate) async fn pinned_value(&self, key: &str, limit: u64) -> Result<Option<(Pin, Bytes)>, Error> {
+    pub(crate) async fn pinned_value(
+        &self,
+        key: &str,
+        limit: u64,
+    ) -> Result<Option<(Pin, Bytes)>, Error> {
         // A name that cannot be a key has no value.
-        let Ok(key) = Key::new(key) else { return Ok(None) };
+        let Ok(key) = Key::new(key) else {
+            return Ok(None);
+        };
         let fetched = self.fetch_whole(key, limit).await;
-        let fetched = fetched.map_err(|error| of_document(error, limit).in_store(|| self.name()))?;
+        let fetched =
+            fetched.map_err(|error| of_document(error, limit).in_store(|| self.name()))?;
         Ok(match fetched {
             Fetched::Parts { pin, parts, .. } => parts.into_iter().next().map(|value| (pin, value)),
             Fetched::Missing | Fetched::Changed => None,
@@ -304,13 +328,21 @@ impl From<&Storage> for Storage {
 
 impl From<Arc<dyn Store>> for Storage {
     fn from(store: Arc<dyn Store>) -> Self {
-        Self { store: AnyStore::Blocking(store), folder: None, shared: Shared::default() }
+        Self {
+            store: AnyStore::Blocking(store),
+            folder: None,
+            shared: Shared::default(),
+        }
     }
 }
 
 impl From<Arc<dyn AsyncStore>> for Storage {
     fn from(store: Arc<dyn AsyncStore>) -> Self {
-        Self { store: AnyStore::Async(store), folder: None, shared: Shared::default() }
+        Self {
+            store: AnyStore::Async(store),
+            folder: None,
+            shared: Shared::default(),
+        }
     }
 }
 

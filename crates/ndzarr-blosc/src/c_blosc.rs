@@ -44,7 +44,9 @@ fn check_memory_for_scratch(header: &Header) -> Result<(), Error> {
     }
     let byte_len = 2 * blocksize + 4 * header.typesize() + 64;
     let mut scratch = Vec::<u8>::new();
-    scratch.try_reserve_exact(byte_len).map_err(|_| Error::OutOfMemory { byte_len })?;
+    scratch
+        .try_reserve_exact(byte_len)
+        .map_err(|_| Error::OutOfMemory { byte_len })?;
     // Otherwise the compiler could remove the unused allocation.
     std::hint::black_box(&mut scratch);
     Ok(())

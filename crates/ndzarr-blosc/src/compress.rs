@@ -63,7 +63,9 @@ pub fn block_len(nbytes: usize, parameters: &Compress) -> usize {
 }
 
 fn check(nbytes: usize, parameters: &Compress) -> Result<(), Error> {
-    let Compress { level, typesize, .. } = *parameters;
+    let Compress {
+        level, typesize, ..
+    } = *parameters;
     let input = |what: String| Err(Error::Input(what));
     if level > 9 {
         return input(format!("level {level} is not within 0 to 9"));
@@ -81,15 +83,27 @@ fn check(nbytes: usize, parameters: &Compress) -> Result<(), Error> {
 #[cfg(target_family = "wasm")]
 fn compress_by_c_blosc(_: &[u8], parameters: &Compress, _: &mut Vec<u8>) -> Result<(), Error> {
     let compressor = parameters.compressor;
-    Err(Error::Input(format!("this build, without C, only decodes {compressor:?}")))
+    Err(Error::Input(format!(
+        "this build, without C, only decodes {compressor:?}"
+    )))
 }
 
 /// Encodes checked input.
 #[cfg(not(target_family = "wasm"))]
-pub(crate) fn compress_by_c_blosc(src: &[u8], parameters: &Compress, dst: &mut Vec<u8>) -> Result<(), Error> {
+pub(crate) fn compress_by_c_blosc(
+    src: &[u8],
+    parameters: &Compress,
+    dst: &mut Vec<u8>,
+) -> Result<(), Error> {
     use crate::parameters::Shuffle;
 
-    let Compress { compressor, level, shuffle, typesize, blocksize } = *parameters;
+    let Compress {
+        compressor,
+        level,
+        shuffle,
+        typesize,
+        blocksize,
+    } = *parameters;
     let byte_len = src.len() + HEADER_LEN;
     dst.clear();
     crate::reserve(dst, byte_len)?;

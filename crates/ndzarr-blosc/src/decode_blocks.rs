@@ -13,8 +13,8 @@ pub(crate) fn is_needed_for(header: &Header) -> bool {
     header.format() == StreamFormat::Snappy
 }
 
-/// Decodes a checked chunk, not a stored one, into the number of bytes that its header states. Errors
-/// number the blocks from `first_block`.
+/// Decodes a checked chunk, not a stored one, into the number of bytes that its header states.
+/// Errors number the blocks from `first_block`.
 pub(crate) fn decompress(
     chunk: &[u8],
     header: &Header,
@@ -61,14 +61,19 @@ fn decode_stream(format: StreamFormat, stream: &[u8], to: &mut [u8]) -> Result<(
         return Ok(());
     }
     let n = match format {
-        StreamFormat::Snappy => Decoder::new().decompress(stream, to).map_err(|error| error.to_string())?,
+        StreamFormat::Snappy => Decoder::new()
+            .decompress(stream, to)
+            .map_err(|error| error.to_string())?,
         #[cfg(any(test, target_family = "wasm"))]
         format => crate::in_rust::decode_stream(format, stream, to)?,
         #[cfg(not(any(test, target_family = "wasm")))]
         _ => return Err("is for c-blosc".to_owned()),
     };
     if n != to.len() {
-        return Err(format!("decodes to {n} bytes, but {} are expected", to.len()));
+        return Err(format!(
+            "decodes to {n} bytes, but {} are expected",
+            to.len()
+        ));
     }
     Ok(())
 }

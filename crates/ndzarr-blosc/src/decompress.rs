@@ -40,7 +40,11 @@ impl<'c> Chunk<'c> {
         if !header.is_stored() {
             validate(bytes, &header, first_block)?;
         }
-        Ok(Self { bytes, header, first_block })
+        Ok(Self {
+            bytes,
+            header,
+            first_block,
+        })
     }
 
     /// The decoded size in bytes.
@@ -54,9 +58,16 @@ impl<'c> Chunk<'c> {
     /// # Errors
     /// `out` has another length; a stream is corrupt. The content of `out` is then unspecified.
     pub fn decompress(&self, out: &mut [u8]) -> Result<(), Error> {
-        let Self { bytes, header, first_block } = self;
+        let Self {
+            bytes,
+            header,
+            first_block,
+        } = self;
         if header.nbytes() != out.len() {
-            return Err(Error::Length { found: header.nbytes(), expected: out.len() });
+            return Err(Error::Length {
+                found: header.nbytes(),
+                expected: out.len(),
+            });
         }
         if header.is_stored() {
             out.copy_from_slice(&bytes[HEADER_LEN..HEADER_LEN + out.len()]);
@@ -88,7 +99,10 @@ impl<'c> Chunk<'c> {
 pub fn decompress(chunk: &[u8], out: &mut [u8]) -> Result<(), Error> {
     let header = Header::parse(chunk)?;
     if header.nbytes() != out.len() {
-        return Err(Error::Length { found: header.nbytes(), expected: out.len() });
+        return Err(Error::Length {
+            found: header.nbytes(),
+            expected: out.len(),
+        });
     }
     Chunk::parse(chunk)?.decompress(out)
 }

@@ -53,7 +53,12 @@ pub(crate) fn compress(
 
 /// The number of bytes in a block.
 pub(crate) fn blocksize(nbytes: usize, parameters: &Compress) -> usize {
-    let Compress { level, typesize, blocksize, .. } = *parameters;
+    let Compress {
+        level,
+        typesize,
+        blocksize,
+        ..
+    } = *parameters;
     if nbytes < typesize {
         return 1;
     }
@@ -74,7 +79,11 @@ pub(crate) fn blocksize(nbytes: usize, parameters: &Compress) -> usize {
         len = (len.min(256 << 10) * typesize).clamp(64 << 10, 1 << 20);
     }
     len = len.min(nbytes);
-    if len > typesize { len / typesize * typesize } else { len }
+    if len > typesize {
+        len / typesize * typesize
+    } else {
+        len
+    }
 }
 
 /// The compressor of a chunk's streams.
@@ -111,7 +120,10 @@ impl Streams {
                 let max_len = stream.len().min(max_len);
                 compress_to_buffer(stream, Some(*mode), false, &mut encoded[..max_len]).ok()
             }
-            Self::Snappy(encoder) => encoder.compress(stream, encoded).ok().filter(|&n| n <= max_len),
+            Self::Snappy(encoder) => encoder
+                .compress(stream, encoded)
+                .ok()
+                .filter(|&n| n <= max_len),
         }
     }
 }
@@ -151,7 +163,13 @@ fn append_blocks(
             Shuffle::Byte | Shuffle::None => block,
         };
         for stream in block.chunks_exact(len / n_streams) {
-            if !append_stream(stream, &mut streams, HEADER_LEN + header.nbytes(), dst, encoded) {
+            if !append_stream(
+                stream,
+                &mut streams,
+                HEADER_LEN + header.nbytes(),
+                dst,
+                encoded,
+            ) {
                 return Ok(false);
             }
         }

@@ -8,7 +8,9 @@ pub enum Error {
     #[error("{0}")]
     Corrupt(String),
     /// The chunk is of Blosc2, whose header begins with another version.
-    #[error("a chunk of another format than blosc 1: its version is {version} (Blosc2 has 3 and up)")]
+    #[error(
+        "a chunk of another format than blosc 1: its version is {version} (Blosc2 has 3 and up)"
+    )]
     Version {
         /// Version stated in the header.
         version: u8,

@@ -67,16 +67,38 @@ impl Header {
     /// ```
     pub fn parse(chunk: &[u8]) -> Result<Self, Error> {
         let Some(
-            &[version, compressor_version, flags, typesize, n0, n1, n2, n3, b0, b1, b2, b3, c0, c1, c2, c3],
+            &[
+                version,
+                compressor_version,
+                flags,
+                typesize,
+                n0,
+                n1,
+                n2,
+                n3,
+                b0,
+                b1,
+                b2,
+                b3,
+                c0,
+                c1,
+                c2,
+                c3,
+            ],
         ) = chunk.first_chunk::<HEADER_LEN>()
         else {
-            return Err(corrupt(format!("{} bytes are too few for the header", chunk.len())));
+            return Err(corrupt(format!(
+                "{} bytes are too few for the header",
+                chunk.len()
+            )));
         };
         if version != VERSION {
             return Err(Error::Version { version });
         }
         if compressor_version != COMPRESSOR_VERSION {
-            return Err(corrupt(format!("unknown version {compressor_version} of the compressor's format")));
+            return Err(corrupt(format!(
+                "unknown version {compressor_version} of the compressor's format"
+            )));
         }
         let header = Self {
             flags,
@@ -90,7 +112,13 @@ impl Header {
     }
 
     fn check(&self, chunk_len: usize) -> Result<(), Error> {
-        let Self { flags, typesize, nbytes, blocksize, cbytes } = *self;
+        let Self {
+            flags,
+            typesize,
+            nbytes,
+            blocksize,
+            cbytes,
+        } = *self;
         if flags & RESERVED != 0 || flags >> 5 > 4 {
             return Err(corrupt(format!("unknown flags {flags:#04x}")));
         }
@@ -98,19 +126,28 @@ impl Header {
             return Err(corrupt("a typesize or blocksize of 0"));
         }
         if cbytes < HEADER_LEN || cbytes > chunk_len {
-            return Err(corrupt(format!("states {cbytes} bytes, but the value has {chunk_len}")));
+            return Err(corrupt(format!(
+                "states {cbytes} bytes, but the value has {chunk_len}"
+            )));
         }
         if self.is_stored() {
             if cbytes - HEADER_LEN < nbytes {
-                return Err(corrupt(format!("{cbytes} bytes do not hold {nbytes} stored ones")));
+                return Err(corrupt(format!(
+                    "{cbytes} bytes do not hold {nbytes} stored ones"
+                )));
             }
             return Ok(());
         }
         if blocksize > nbytes || blocksize > MAX_BLOCKSIZE {
-            return Err(corrupt(format!("a blocksize of {blocksize} for {nbytes} bytes")));
+            return Err(corrupt(format!(
+                "a blocksize of {blocksize} for {nbytes} bytes"
+            )));
         }
         if self.n_blocks() > (cbytes - HEADER_LEN) / 4 {
-            return Err(corrupt(format!("{cbytes} bytes are too few for {} block starts", self.n_blocks())));
+            return Err(corrupt(format!(
+                "{cbytes} bytes are too few for {} block starts",
+                self.n_blocks()
+            )));
         }
         Ok(())
     }
@@ -164,8 +201,18 @@ impl Header {
 
     /// The header of a chunk of lz4 or snappy whose size is not known yet.
     pub(crate) fn new(nbytes: usize, blocksize: usize, parameters: &Compress) -> Self {
-        let &Compress { compressor, level, shuffle, typesize, .. } = parameters;
-        let mut flags = if compressor == Compressor::Snappy { SNAPPY } else { LZ4 };
+        let &Compress {
+            compressor,
+            level,
+            shuffle,
+            typesize,
+            ..
+        } = parameters;
+        let mut flags = if compressor == Compressor::Snappy {
+            SNAPPY
+        } else {
+            LZ4
+        };
         flags |= match shuffle {
             Shuffle::None => 0,
             Shuffle::Byte => SHUFFLED,
@@ -178,12 +225,21 @@ impl Header {
             flags |= NOT_SPLIT;
         }
         // At most 255, as checked before.
-        Self { flags, typesize: typesize as u8, nbytes, blocksize, cbytes: 0 }
+        Self {
+            flags,
+            typesize: typesize as u8,
+            nbytes,
+            blocksize,
+            cbytes: 0,
+        }
     }
 
     /// The header for the same content, stored uncompressed.
     pub(crate) fn stored(self) -> Self {
-        Self { flags: self.flags | STORED, ..self }
+        Self {
+            flags: self.flags | STORED,
+            ..self
+        }
     }
 
     /// The header of a few neighbouring blocks.
@@ -191,9 +247,17 @@ impl Header {
         let nbytes = (blocks.end * self.blocksize).min(self.nbytes) - blocks.start * self.blocksize;
         // The last block is shorter and never split. As the only block of a chunk it would be taken
         // for one of the full size.
-        let (blocksize, split) =
-            if nbytes < self.blocksize { (nbytes, NOT_SPLIT) } else { (self.blocksize, 0) };
-        Self { flags: self.flags | split, nbytes, blocksize, ..*self }
+        let (blocksize, split) = if nbytes < self.blocksize {
+            (nbytes, NOT_SPLIT)
+        } else {
+            (self.blocksize, 0)
+        };
+        Self {
+            flags: self.flags | split,
+            nbytes,
+            blocksize,
+            ..*self
+        }
     }
 
     /// How the bytes of the elements are reordered. If both flags are set, it is by byte, as in
@@ -225,8 +289,9 @@ impl Header {
     pub(crate) fn block(&self, index: usize) -> (usize, usize) {
         let len = self.range(index).len();
         let typesize = self.typesize();
-        let split =
-            self.flags & NOT_SPLIT == 0 && is_split(typesize, self.blocksize) && len == self.blocksize;
+        let split = self.flags & NOT_SPLIT == 0
+            && is_split(typesize, self.blocksize)
+            && len == self.blocksize;
         (len, if split { typesize } else { 1 })
     }
 }

@@ -10,10 +10,16 @@ use crate::streams::blosclz;
 const MAX_WINDOW: u64 = 128 << 20;
 
 /// Decodes a checked stream; returns the number of bytes.
-pub(crate) fn decode_stream(format: StreamFormat, stream: &[u8], to: &mut [u8]) -> Result<usize, String> {
+pub(crate) fn decode_stream(
+    format: StreamFormat,
+    stream: &[u8],
+    to: &mut [u8],
+) -> Result<usize, String> {
     match format {
         StreamFormat::BloscLz => blosclz::decompress(stream, to).map(|()| to.len()),
-        StreamFormat::Lz4 => lz4_flex::block::decompress_into(stream, to).map_err(|error| error.to_string()),
+        StreamFormat::Lz4 => {
+            lz4_flex::block::decompress_into(stream, to).map_err(|error| error.to_string())
+        }
         StreamFormat::Zlib => {
             let mut decoder = Decompress::new(true);
             match decoder.decompress(stream, to, FlushDecompress::Finish) {
@@ -25,7 +31,9 @@ pub(crate) fn decode_stream(format: StreamFormat, stream: &[u8], to: &mut [u8]) 
         StreamFormat::Zstd => {
             let mut decoder = FrameDecoder::new();
             decoder.set_max_window_size(MAX_WINDOW.max(to.len() as u64));
-            let n = decoder.decode_all(stream, to).map_err(|error| error.to_string())?;
+            let n = decoder
+                .decode_all(stream, to)
+                .map_err(|error| error.to_string())?;
             let stated = decoder.get_checksum_from_data();
             if stated.is_some() && stated != decoder.get_calculated_checksum() {
                 return Err("the checksum does not match the content".to_owned());

@@ -42,5 +42,6 @@ pub use parameters::{Blocks, Compress, Compressor, Shuffle};
 pub use parts::decompress_parts;
 
 fn reserve(to: &mut Vec<u8>, byte_len: usize) -> Result<(), Error> {
-    to.try_reserve(byte_len).map_err(|_| Error::OutOfMemory { byte_len })
+    to.try_reserve(byte_len)
+        .map_err(|_| Error::OutOfMemory { byte_len })
 }

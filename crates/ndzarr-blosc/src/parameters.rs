@@ -22,7 +22,13 @@ pub struct Compress {
 /// lz4 at level 5, byte shuffle with elements of one byte.
 impl Default for Compress {
     fn default() -> Self {
-        Self { compressor: Compressor::Lz4, level: 5, shuffle: Shuffle::Byte, typesize: 1, blocksize: 0 }
+        Self {
+            compressor: Compressor::Lz4,
+            level: 5,
+            shuffle: Shuffle::Byte,
+            typesize: 1,
+            blocksize: 0,
+        }
     }
 }
 

@@ -37,10 +37,19 @@ pub fn decompress_parts(
 ) -> Result<(), Error> {
     let header = Header::parse(chunk)?;
     if header.nbytes() != out.len() {
-        return Err(Error::Length { found: header.nbytes(), expected: out.len() });
+        return Err(Error::Length {
+            found: header.nbytes(),
+            expected: out.len(),
+        });
     }
-    if let Some(part) = parts.iter().find(|part| part.start > part.end || part.end > out.len()) {
-        return Err(Error::Input(format!("a part {part:?} of {} bytes", out.len())));
+    if let Some(part) = parts
+        .iter()
+        .find(|part| part.start > part.end || part.end > out.len())
+    {
+        return Err(Error::Input(format!(
+            "a part {part:?} of {} bytes",
+            out.len()
+        )));
     }
     if header.is_stored() {
         for part in parts {
@@ -69,7 +78,8 @@ pub fn decompress_parts(
             return decompress(chunk, out);
         }
         let end = (blocks.end * blocksize).min(out.len());
-        Chunk::of_blocks(scratch, blocks.start)?.decompress(&mut out[blocks.start * blocksize..end])?;
+        Chunk::of_blocks(scratch, blocks.start)?
+            .decompress(&mut out[blocks.start * blocksize..end])?;
         done.end = blocks.end;
     }
     Ok(())
@@ -90,7 +100,9 @@ fn extract_blocks(
     to.resize(table_end, 0);
     for (i, index) in blocks.clone().enumerate() {
         let block = encoded_block(chunk, header, index)?;
-        let Some(remaining) = budget.checked_sub(block.len()) else { return Ok(false) };
+        let Some(remaining) = budget.checked_sub(block.len()) else {
+            return Ok(false);
+        };
         *budget = remaining;
         let start = to.len() as u32;
         to[HEADER_LEN + 4 * i..][..4].copy_from_slice(&start.to_le_bytes());

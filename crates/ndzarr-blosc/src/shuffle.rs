@@ -90,7 +90,10 @@ pub(crate) fn bitunshuffle(typesize: usize, src: &[u8], dst: &mut [u8]) {
         return;
     }
     let row_len = n / 8;
-    for (column, elements) in dst[..n * typesize].chunks_exact_mut(8 * typesize).enumerate() {
+    for (column, elements) in dst[..n * typesize]
+        .chunks_exact_mut(8 * typesize)
+        .enumerate()
+    {
         for byte in 0..typesize {
             let rows = std::array::from_fn(|bit| src[(8 * byte + bit) * row_len + column]);
             for (i, square) in transposed(rows).into_iter().enumerate() {
@@ -103,7 +106,11 @@ pub(crate) fn bitunshuffle(typesize: usize, src: &[u8], dst: &mut [u8]) {
 /// Bit `i` of byte `k` becomes bit `k` of byte `i` (Hacker's Delight, section 7-3).
 fn transposed(square: [u8; 8]) -> [u8; 8] {
     let mut x = u64::from_le_bytes(square);
-    for (mask, shift) in [(0x00aa_00aa_00aa_00aa, 7), (0x0000_cccc_0000_cccc, 14), (0xf0f0_f0f0, 28)] {
+    for (mask, shift) in [
+        (0x00aa_00aa_00aa_00aa, 7),
+        (0x0000_cccc_0000_cccc, 14),
+        (0xf0f0_f0f0, 28),
+    ] {
         let swapped = (x ^ (x >> shift)) & mask;
         x ^= swapped ^ (swapped << shift);
     }
@@ -177,7 +184,11 @@ mod tests {
                 unshuffle(typesize, &dst, &mut back);
                 assert_eq!(back, src[1..=len], "{typesize} {len}");
                 bitshuffle(typesize, &src[1..=len], &mut dst);
-                assert_eq!(dst, bits_by_hand(typesize, &src[1..=len]), "bits, {typesize} {len}");
+                assert_eq!(
+                    dst,
+                    bits_by_hand(typesize, &src[1..=len]),
+                    "bits, {typesize} {len}"
+                );
                 bitunshuffle(typesize, &dst, &mut back);
                 assert_eq!(back, src[1..=len], "bits, {typesize} {len}");
             }

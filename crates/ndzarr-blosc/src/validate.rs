@@ -17,13 +17,17 @@ pub(crate) fn validate(chunk: &[u8], header: &Header, first_block: usize) -> Res
         // The streams divide the block evenly: otherwise the block's end would keep its old
         // content.
         if block_len % n_streams != 0 {
-            return Err(corrupt(format!("block {block_number} of {block_len} bytes in {n_streams} streams")));
+            return Err(corrupt(format!(
+                "block {block_number} of {block_len} bytes in {n_streams} streams"
+            )));
         }
         for (number, stream) in streams(chunk, header, index)?.enumerate() {
             let error = |what: String| stream_error(block_number, number, &what);
             let stream = stream.map_err(error)?;
             let len = block_len / n_streams;
-            remaining = remaining.checked_sub(4 + stream.len()).ok_or_else(|| overlapping(block_number))?;
+            remaining = remaining
+                .checked_sub(4 + stream.len())
+                .ok_or_else(|| overlapping(block_number))?;
             // A stream as long as its content is stored.
             if stream.len() != len {
                 validate_stream(header.format(), stream, len).map_err(error)?;

@@ -55,7 +55,10 @@ impl Dataset {
         let mut arrays = Vec::new();
         for child in group.children().await? {
             if child.kind() != Some(MemberKind::Group) {
-                arrays.push((child.name().to_owned(), child.array::<Any>().map(Into::into)));
+                arrays.push((
+                    child.name().to_owned(),
+                    child.array::<Any>().map(Into::into),
+                ));
             }
         }
         Ok(Self::new(Contents::new(group.into(), arrays)))
@@ -133,7 +136,10 @@ impl Variable {
     /// # Errors
     /// Those of the blocking call.
     pub async fn write<D: Dimension>(&self, elements: impl Into<AnyElements<D>>) -> Result<()> {
-        let elements = self.selected.encoding()?.encode(elements.into().into_dyn(), self.name())?;
+        let elements = self
+            .selected
+            .encoding()?
+            .encode(elements.into().into_dyn(), self.name())?;
         self.write_stored(elements).await
     }
 

@@ -31,13 +31,21 @@ impl<'a> Attributes<'a> {
 
     /// The numbers of a list, or a single number.
     pub(crate) fn numbers(&self, key: &str) -> Result<Vec<Number>> {
-        let Some(value) = self.get(key) else { return Ok(Vec::new()) };
-        let list = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
-        let number = |value: &Value| {
-            number(value)
-                .ok_or_else(|| self.error(key, format!("is {}, which is not a number", shown(value))))
+        let Some(value) = self.get(key) else {
+            return Ok(Vec::new());
         };
-        list.iter().filter(|value| !value.is_null()).map(number).collect()
+        let list = value
+            .as_array()
+            .map_or(std::slice::from_ref(value), Vec::as_slice);
+        let number = |value: &Value| {
+            number(value).ok_or_else(|| {
+                self.error(key, format!("is {}, which is not a number", shown(value)))
+            })
+        };
+        list.iter()
+            .filter(|value| !value.is_null())
+            .map(number)
+            .collect()
     }
 
     /// One number, or a list of one.
@@ -51,7 +59,9 @@ impl<'a> Attributes<'a> {
 
     /// The factor or the summand of packed numbers.
     pub(crate) fn finite(&self, key: &str) -> Result<Option<f64>> {
-        let Some(number) = self.number(key)? else { return Ok(None) };
+        let Some(number) = self.number(key)? else {
+            return Ok(None);
+        };
         let number = number.to_f64();
         if number.is_finite() {
             return Ok(Some(number));
@@ -118,7 +128,10 @@ impl Number {
 fn number(value: &Value) -> Option<Number> {
     let float = match value {
         Value::Number(number) => {
-            let int = number.as_i64().map(Number::Int).or_else(|| number.as_u64().map(Number::UInt));
+            let int = number
+                .as_i64()
+                .map(Number::Int)
+                .or_else(|| number.as_u64().map(Number::UInt));
             return int.or_else(|| number.as_f64().map(Number::Float));
         }
         Value::String(text) => text.trim().parse().ok(),
@@ -158,13 +171,17 @@ pub(crate) fn fill_attribute(number: Number, stored: &DataType) -> Value {
 }
 
 pub(crate) fn is_float(stored: &DataType) -> bool {
-    matches!(stored, DataType::Float { .. } | DataType::BFloat16 | DataType::SmallFloat(_))
+    matches!(
+        stored,
+        DataType::Float { .. } | DataType::BFloat16 | DataType::SmallFloat(_)
+    )
 }
 
 /// The nearest number of the stored type, if that is a float: xarray compares 1e20 with the float32
 /// that is nearest to it, and finds a difference.
 fn as_stored(number: Number, stored: &DataType) -> Number {
-    let rounded = for_each_type!(stored, T: Number => round_to::<T>(number.to_f64()), _ => return number);
+    let rounded =
+        for_each_type!(stored, T: Number => round_to::<T>(number.to_f64()), _ => return number);
     match stored {
         DataType::Int { .. } | DataType::UInt { .. } => number,
         _ => Number::Float(rounded),
@@ -180,7 +197,9 @@ pub(crate) fn round_numbers(value: &mut Value, stored: &DataType) {
             }
         }
         Value::Number(_) => {
-            if let Some(Number::Float(float)) = number(value).map(|number| as_stored(number, stored)) {
+            if let Some(Number::Float(float)) =
+                number(value).map(|number| as_stored(number, stored))
+            {
                 *value = float.into();
             }
         }
@@ -224,22 +243,41 @@ mod tests {
             assert_eq!(to_base64(float), text);
             assert_eq!(from_base64(text).map(f64::to_bits), Some(float.to_bits()));
         }
-        for text in ["", "AAAAAAAAAAA", "AAAAAAAAAA==", "AAAAAAAAAA-=", "NaN", "AAAAAAAAAAAA"] {
+        for text in [
+            "",
+            "AAAAAAAAAAA",
+            "AAAAAAAAAA==",
+            "AAAAAAAAAA-=",
+            "NaN",
+            "AAAAAAAAAAAA",
+        ] {
             assert_eq!(from_base64(text), None, "{text}");
         }
     }
 
     #[test]
     fn numbers_are_exact_and_may_be_texts() {
-        let attributes =
-            serde_json::json!({"a": [i64::MIN, u64::MAX, 0.5, "NaN", null], "b": "x", "c": [1, 2], "d": []});
+        let attributes = serde_json::json!({"a": [i64::MIN, u64::MAX, 0.5, "NaN", null], "b": "x", "c": [1, 2], "d": []});
         let all = attributes.as_object().expect("it is an object");
         let attributes = Attributes { variable: "v", all };
         let numbers = attributes.numbers("a").expect("all are numbers");
-        assert_eq!(numbers[..3], [Number::Int(i64::MIN), Number::UInt(u64::MAX), Number::Float(0.5)]);
+        assert_eq!(
+            numbers[..3],
+            [
+                Number::Int(i64::MIN),
+                Number::UInt(u64::MAX),
+                Number::Float(0.5)
+            ]
+        );
         assert!(numbers[3].to_f64().is_nan() && numbers.len() == 4);
-        let error = attributes.numbers("b").expect_err("it is a text").to_string();
-        assert_eq!(error, r#"the attribute "b" of the variable "v" is "x", which is not a number"#);
+        let error = attributes
+            .numbers("b")
+            .expect_err("it is a text")
+            .to_string();
+        assert_eq!(
+            error,
+            r#"the attribute "b" of the variable "v" is "x", which is not a number"#
+        );
         assert!(attributes.number("c").is_err() && attributes.number("d").is_err());
         assert_eq!(attributes.number("e").expect("there is none"), None);
     }

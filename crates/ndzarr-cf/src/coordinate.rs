@@ -66,11 +66,19 @@ impl Coordinate {
     /// From the stored elements of a variable with one dimension.
     pub(crate) fn new(name: &str, encoding: &Encoding, elements: AnyElements) -> Result<Self> {
         let is_times = matches!(encoding.meaning, Meaning::Times(_))
-            || encoding.meaning == Meaning::Stored && matches!(encoding.stored, DataType::DateTime64 { .. });
+            || encoding.meaning == Meaning::Stored
+                && matches!(encoding.stored, DataType::DateTime64 { .. });
         let values = if is_times {
             let times = encoding.times(elements, name)?;
-            let calendar = times.iter().flatten().next().map_or(Calendar::Standard, |time| time.calendar());
-            let nanos = times.iter().map(|time| time.map_or(i128::MIN, Time::nanos)).collect();
+            let calendar = times
+                .iter()
+                .flatten()
+                .next()
+                .map_or(Calendar::Standard, |time| time.calendar());
+            let nanos = times
+                .iter()
+                .map(|time| time.map_or(i128::MIN, Time::nanos))
+                .collect();
             Values::Times { nanos, calendar }
         } else {
             match encoding.decode(elements, None, name)? {
@@ -83,24 +91,34 @@ impl Coordinate {
                     Values::Texts(bytes.into_iter().map(text).collect::<Result<_>>()?)
                 }
                 elements => {
-                    let is_single = matches!(elements, AnyElements::Float32(_) | AnyElements::Float16(_));
+                    let is_single =
+                        matches!(elements, AnyElements::Float32(_) | AnyElements::Float16(_));
                     let numbers = elements.cast::<f64>(Cast::Saturating).map_err(|_| {
                         Error::label(
                             name,
                             format!("has elements of {}, which are not labels", encoding.stored),
                         )
                     })?;
-                    Values::Numbers { numbers: numbers.into_iter().collect(), is_single }
+                    Values::Numbers {
+                        numbers: numbers.into_iter().collect(),
+                        is_single,
+                    }
                 }
             }
         };
-        let mut coordinate = Self { name: name.to_owned(), values, order: Order::None };
+        let mut coordinate = Self {
+            name: name.to_owned(),
+            values,
+            order: Order::None,
+        };
         coordinate.order = coordinate.compute_order();
         Ok(coordinate)
     }
 
     fn compute_order(&self) -> Order {
-        let all = |wanted| (1..self.len()).all(|at| self.compare(at, &self.value(at - 1)) == Some(wanted));
+        let all = |wanted| {
+            (1..self.len()).all(|at| self.compare(at, &self.value(at - 1)) == Some(wanted))
+        };
         // A single missing value has no order either.
         let is_missing = |at| self.compare(at, &self.value(at)).is_none();
         match self.len() {
@@ -147,11 +165,15 @@ impl Coordinate {
     pub(crate) fn find(&self, labels: &Labels) -> Result<Positions> {
         match &labels.0 {
             Selector::One(label) => self.exact(label).map(Positions::Index),
-            Selector::List(list) => {
-                list.iter().map(|label| self.exact(label)).collect::<Result<_>>().map(Positions::List)
-            }
+            Selector::List(list) => list
+                .iter()
+                .map(|label| self.exact(label))
+                .collect::<Result<_>>()
+                .map(Positions::List),
             Selector::Nearest(label) => self.nearest(label).map(Positions::Index),
-            Selector::Range(start, end) => self.range(start.as_ref(), end.as_ref()).map(Positions::Range),
+            Selector::Range(start, end) => self
+                .range(start.as_ref(), end.as_ref())
+                .map(Positions::Range),
         }
     }
 
@@ -168,32 +190,43 @@ impl Coordinate {
         match (found.next(), found.next()) {
             (Some(at), None) => Ok(at as u64),
             (None, _) => Err(self.error(format!("does not have the value {}", shown(label)))),
-            (Some(_), Some(_)) => Err(self.error(format!("has the value {} more than once", shown(label)))),
+            (Some(_), Some(_)) => {
+                Err(self.error(format!("has the value {} more than once", shown(label))))
+            }
         }
     }
 
     fn nearest(&self, label: &Label) -> Result<u64> {
         let found = match (&self.values, self.values_of(label)?) {
-            (Values::Numbers { numbers, .. }, (Value::Number(wanted), _)) => {
-                self.with_least_distance(|at| Some((numbers[at] - wanted).abs()).filter(|far| !far.is_nan()))
-            }
+            (Values::Numbers { numbers, .. }, (Value::Number(wanted), _)) => self
+                .with_least_distance(|at| {
+                    Some((numbers[at] - wanted).abs()).filter(|far| !far.is_nan())
+                }),
             (Values::Times { nanos, .. }, (Value::Nanos(wanted), _)) => {
                 let is_missing = |at: usize| nanos[at] == i128::MIN;
                 self.with_least_distance(|at| (!is_missing(at)).then(|| nanos[at].abs_diff(wanted)))
             }
             _ => return Err(self.error("has texts, none of which is nearest to another")),
         };
-        found.map(|at| at as u64).ok_or_else(|| self.error("has no value"))
+        found
+            .map(|at| at as u64)
+            .ok_or_else(|| self.error("has no value"))
     }
 
-    /// The index of the value with the least distance, and of several the greatest value. `distance` is
-    /// `None` for missing values.
-    fn with_least_distance<D: PartialOrd>(&self, distance: impl Fn(usize) -> Option<D>) -> Option<usize> {
+    /// The index of the value with the least distance, and of several the greatest value.
+    /// `distance` is `None` for missing values.
+    fn with_least_distance<D: PartialOrd>(
+        &self,
+        distance: impl Fn(usize) -> Option<D>,
+    ) -> Option<usize> {
         let mut found: Option<(usize, D)> = None;
         for at in 0..self.len() {
-            let Some(distance) = distance(at) else { continue };
+            let Some(distance) = distance(at) else {
+                continue;
+            };
             let is_nearer = found.as_ref().is_none_or(|(other, least)| {
-                let is_greater = || self.compare(at, &self.value(*other)) == Some(Ordering::Greater);
+                let is_greater =
+                    || self.compare(at, &self.value(*other)) == Some(Ordering::Greater);
                 distance < *least || distance == *least && is_greater()
             });
             if is_nearer {
@@ -205,7 +238,8 @@ impl Coordinate {
 
     fn range(&self, start: Option<&Label>, end: Option<&Label>) -> Result<Range<u64>> {
         if self.order == Order::None {
-            return Err(self.error("neither increases nor decreases, so that no range of it can be selected"));
+            return Err(self
+                .error("neither increases nor decreases, so that no range of it can be selected"));
         }
         let mut low = start.map(|label| self.values_of(label)).transpose()?;
         let mut high = end.map(|label| self.values_of(label)).transpose()?;
@@ -229,16 +263,24 @@ impl Coordinate {
     /// The number of values whose comparison with `value` is wanted. These must be the least ones.
     fn count(&self, is_wanted: impl Fn(Ordering) -> bool, value: &Value<'_>) -> usize {
         match self.order {
-            Order::Decreasing => self.len() - self.partition_point(|ordering| !is_wanted(ordering), value),
+            Order::Decreasing => {
+                self.len() - self.partition_point(|ordering| !is_wanted(ordering), value)
+            }
             _ => self.partition_point(is_wanted, value),
         }
     }
 
     fn is_before(&self, ordering: Ordering) -> bool {
-        ordering == if self.order == Order::Decreasing { Ordering::Greater } else { Ordering::Less }
+        ordering
+            == if self.order == Order::Decreasing {
+                Ordering::Greater
+            } else {
+                Ordering::Less
+            }
     }
 
-    /// The first index whose comparison with `value` is not wanted. The wanted ones must come first.
+    /// The first index whose comparison with `value` is not wanted. The wanted ones must come
+    /// first.
     fn partition_point(&self, is_wanted: impl Fn(Ordering) -> bool, value: &Value<'_>) -> usize {
         let mut low = 0;
         let mut high = self.len();
@@ -255,24 +297,37 @@ impl Coordinate {
 
     /// The first and the last value that a label names.
     fn values_of<'l>(&self, label: &'l Label) -> Result<(Value<'l>, Value<'l>)> {
-        let no_day =
-            |calendar| self.error(format!("has the calendar {calendar}, which has no {}", shown(label)));
+        let no_day = |calendar| {
+            self.error(format!(
+                "has the calendar {calendar}, which has no {}",
+                shown(label)
+            ))
+        };
         match (&self.values, label) {
             (Values::Numbers { is_single, .. }, Label::Number(number)) => {
-                let number = if *is_single { f64::from(*number as f32) } else { *number };
+                let number = if *is_single {
+                    f64::from(*number as f32)
+                } else {
+                    *number
+                };
                 if number.is_nan() {
                     return Err(self.error("is searched for NaN, which equals nothing"));
                 }
                 Ok((Value::Number(number), Value::Number(number)))
             }
             (Values::Times { calendar, .. }, Label::Time(time)) => {
-                let nanos = time.in_calendar(*calendar).ok_or_else(|| no_day(calendar))?.nanos();
+                let nanos = time
+                    .in_calendar(*calendar)
+                    .ok_or_else(|| no_day(calendar))?
+                    .nanos();
                 Ok((Value::Nanos(nanos), Value::Nanos(nanos)))
             }
             (Values::Times { calendar, .. }, Label::Text(text)) => {
-                let parsed = ParsedTime::parse(text)
-                    .map_err(|what| self.error(format!("has times, and {text:?} is not one: {what}")))?;
-                let first = Time::from_parsed(&parsed, *calendar).ok_or_else(|| no_day(calendar))?;
+                let parsed = ParsedTime::parse(text).map_err(|what| {
+                    self.error(format!("has times, and {text:?} is not one: {what}"))
+                })?;
+                let first =
+                    Time::from_parsed(&parsed, *calendar).ok_or_else(|| no_day(calendar))?;
                 let end = parsed.end(*calendar).ok_or_else(|| no_day(calendar))?;
                 Ok((Value::Nanos(first.nanos()), Value::Nanos(end - 1)))
             }

@@ -20,7 +20,10 @@ pub struct Dataset<M> {
 
 impl<M> Dataset<M> {
     pub(crate) fn new(contents: Contents) -> Self {
-        Self { contents: Arc::new(contents), mode: PhantomData }
+        Self {
+            contents: Arc::new(contents),
+            mode: PhantomData,
+        }
     }
 
     /// The attributes of the group.
@@ -29,8 +32,8 @@ impl<M> Dataset<M> {
         self.contents.group.attributes()
     }
 
-    /// The names of the coordinates, sorted: variables with one dimension, which has their name, and
-    /// those that an attribute `coordinates` lists.
+    /// The names of the coordinates, sorted: variables with one dimension, which has their name,
+    /// and those that an attribute `coordinates` lists.
     #[must_use]
     pub fn coordinates(&self) -> Vec<&str> {
         self.contents.coordinates()
@@ -60,8 +63,8 @@ impl Dataset<Blocking> {
         Self::from_group(Group::open(place)?)
     }
 
-    /// Opens the dataset in a group that was opened with options of its own. Reads and writes of the
-    /// variables have the group's options.
+    /// Opens the dataset in a group that was opened with options of its own. Reads and writes of
+    /// the variables have the group's options.
     ///
     /// # Errors
     /// The store cannot list and the group has no consolidated metadata.
@@ -93,8 +96,8 @@ impl Dataset<Blocking> {
     ///
     /// The attributes say how elements are encoded, as they do in files: `scale_factor`,
     /// `add_offset`, `units` and `calendar` of times, and so on. `_FillValue` is stored for missing
-    /// elements, and is the fill value of the array. Without it, an array of Zarr v2 has no fill value,
-    /// since xarray takes that for `_FillValue`.
+    /// elements, and is the fill value of the array. Without it, an array of Zarr v2 has no fill
+    /// value, since xarray takes that for `_FillValue`.
     ///
     /// # Errors
     /// A dimension has another length in another variable; an attribute does not comply with the
@@ -109,7 +112,10 @@ impl Dataset<Blocking> {
     ) -> Result<Variable> {
         let new = NewVariable::new(&self.contents, name, data_type, dimensions, attributes)?;
         let builder = layout(AnyArray::builder(&new.shape).data_type(new.data_type.clone()));
-        let array = self.contents.group.create_array(name, new.describe(builder))?;
+        let array = self
+            .contents
+            .group
+            .create_array(name, new.describe(builder))?;
         Arc::make_mut(&mut self.contents).insert(name, array);
         self.variable(name)
     }

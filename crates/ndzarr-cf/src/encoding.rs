@@ -57,10 +57,22 @@ const KNOWN_CALENDARS: &str = "standard, proleptic_gregorian, julian, noleap, al
 
 impl Encoding {
     /// The encoding of an array.
-    pub(crate) fn of(array: &AnyArray, variable: &str, attributes: &Map<String, Value>) -> Result<Self> {
-        let fill_is_missing = array.format() == Format::Zarr2 && array.spec().fill_value.is_defined();
-        let attributes = Attributes { variable, all: attributes };
-        Self::new(array.data_type(), attributes, fill_is_missing.then(|| array.fill_value()))
+    pub(crate) fn of(
+        array: &AnyArray,
+        variable: &str,
+        attributes: &Map<String, Value>,
+    ) -> Result<Self> {
+        let fill_is_missing =
+            array.format() == Format::Zarr2 && array.spec().fill_value.is_defined();
+        let attributes = Attributes {
+            variable,
+            all: attributes,
+        };
+        Self::new(
+            array.data_type(),
+            attributes,
+            fill_is_missing.then(|| array.fill_value()),
+        )
     }
 
     /// The encoding of elements with these attributes. xarray takes the fill value of Zarr v2 for
@@ -100,11 +112,17 @@ impl Encoding {
         };
         // `_FillValue` has the stored bits, `missing_value` the numbers in memory.
         let fill = fill.map(|fill| encoding.number_of_bits(fill));
-        let missing = attributes.numbers("missing_value")?.into_iter().map(|number| number.to_element());
+        let missing = attributes
+            .numbers("missing_value")?
+            .into_iter()
+            .map(|number| number.to_element());
         let missing: Vec<_> = fill.iter().cloned().chain(missing).collect();
         encoding.states_missing = !missing.is_empty();
         encoding.fill = missing.first().cloned();
-        encoding.missing = missing.into_iter().filter(|number| !to_f64(number).is_nan()).collect();
+        encoding.missing = missing
+            .into_iter()
+            .filter(|number| !to_f64(number).is_nan())
+            .collect();
         encoding.meaning = encoding.meaning_of_numbers(attributes)?;
         Ok(encoding)
     }
@@ -130,13 +148,21 @@ impl Encoding {
             return Ok(Meaning::Durations(unit, data_type));
         }
         let is_plain = !self.is_packed() && self.missing.is_empty() && !self.other_sign;
-        Ok(if is_plain { Meaning::Stored } else { Meaning::Numbers })
+        Ok(if is_plain {
+            Meaning::Stored
+        } else {
+            Meaning::Numbers
+        })
     }
 
     /// The number in memory for an integer with these stored bits.
     fn number_of_bits(&self, number: AnyElements<Ix0>) -> AnyElements<Ix0> {
         let is_whole = to_f64(&number).fract() == 0.0;
-        if self.other_sign && is_whole { with_other_sign(number, &self.stored) } else { number }
+        if self.other_sign && is_whole {
+            with_other_sign(number, &self.stored)
+        } else {
+            number
+        }
     }
 
     pub(crate) fn is_packed(&self) -> bool {
@@ -155,7 +181,11 @@ impl Encoding {
         let is_time = matches!(self.meaning, Meaning::Times(_) | Meaning::Durations(..));
         if self.is_packed() {
             let only_nan = is_float && self.states_missing && self.missing.is_empty() && !is_time;
-            return if only_nan { DecodedAs::Stored } else { DecodedAs::Float64 };
+            return if only_nan {
+                DecodedAs::Stored
+            } else {
+                DecodedAs::Float64
+            };
         }
         if is_float || self.missing.is_empty() && !with_missing {
             return DecodedAs::Stored;
@@ -181,24 +211,36 @@ impl ValidRange {
     /// integers, floats are in the unit of the unpacked numbers.
     pub(crate) fn of(attributes: Attributes<'_>, encoding: &Encoding) -> Result<Option<Self>> {
         let (min, max) = match &attributes.numbers("valid_range")?[..] {
-            [] if attributes.get("valid_range").is_none() => {
-                (attributes.number("valid_min")?, attributes.number("valid_max")?)
-            }
+            [] if attributes.get("valid_range").is_none() => (
+                attributes.number("valid_min")?,
+                attributes.number("valid_max")?,
+            ),
             [min, max] => (Some(*min), Some(*max)),
             numbers => {
-                return Err(
-                    attributes.error("valid_range", format!("has {} numbers, not two", numbers.len()))
-                );
+                return Err(attributes.error(
+                    "valid_range",
+                    format!("has {} numbers, not two", numbers.len()),
+                ));
             }
         };
         if min.is_none() && max.is_none() {
             return Ok(None);
         }
-        let is_integer = matches!(encoding.stored, DataType::Int { .. } | DataType::UInt { .. });
-        let any_float = [min, max].into_iter().flatten().any(|number| number.is_float());
+        let is_integer = matches!(
+            encoding.stored,
+            DataType::Int { .. } | DataType::UInt { .. }
+        );
+        let any_float = [min, max]
+            .into_iter()
+            .flatten()
+            .any(|number| number.is_float());
         let of_unpacked = is_integer && any_float && encoding.is_packed();
         let bound = |number: Number| {
-            if of_unpacked { number.to_f64() } else { to_f64(&encoding.number_of_bits(number.to_element())) }
+            if of_unpacked {
+                number.to_f64()
+            } else {
+                to_f64(&encoding.number_of_bits(number.to_element()))
+            }
         };
         Ok(Some(Self {
             min: min.map_or(f64::NEG_INFINITY, bound),
@@ -209,7 +251,9 @@ impl ValidRange {
 }
 
 fn to_f64(number: &AnyElements<Ix0>) -> f64 {
-    number.cast::<f64>(Cast::Saturating).map_or(f64::NAN, |float| float[()])
+    number
+        .cast::<f64>(Cast::Saturating)
+        .map_or(f64::NAN, |float| float[()])
 }
 
 pub(crate) fn is_number(data_type: &DataType) -> bool {
@@ -225,7 +269,9 @@ pub(crate) fn is_number(data_type: &DataType) -> bool {
 
 /// The calendar of times; the standard one if none is stated.
 fn calendar(attributes: Attributes<'_>) -> Result<Calendar> {
-    let Some(value) = attributes.get("calendar") else { return Ok(Calendar::Standard) };
+    let Some(value) = attributes.get("calendar") else {
+        return Ok(Calendar::Standard);
+    };
     value.as_str().and_then(Calendar::named).ok_or_else(|| {
         let what = format!("is {}, not one of {KNOWN_CALENDARS}", shown(value));
         attributes.error("calendar", what)
@@ -234,15 +280,18 @@ fn calendar(attributes: Attributes<'_>) -> Result<Calendar> {
 
 /// True if the stored bits are those of integers of the other signedness.
 fn other_sign(stored: &DataType, attributes: Attributes<'_>) -> Result<bool> {
-    let Some(value) = attributes.get("_Unsigned") else { return Ok(false) };
+    let Some(value) = attributes.get("_Unsigned") else {
+        return Ok(false);
+    };
     let is_unsigned = match value {
         Value::Bool(is_unsigned) => *is_unsigned,
         Value::String(text) if text.eq_ignore_ascii_case("true") => true,
         Value::String(text) if text.eq_ignore_ascii_case("false") => false,
         _ => {
-            return Err(
-                attributes.error("_Unsigned", format!("is {}, not \"true\" or \"false\"", shown(value)))
-            );
+            return Err(attributes.error(
+                "_Unsigned",
+                format!("is {}, not \"true\" or \"false\"", shown(value)),
+            ));
         }
     };
     Ok(match stored {

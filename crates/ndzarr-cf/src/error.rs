@@ -68,14 +68,24 @@ impl Error {
     }
 
     pub(crate) fn attribute(variable: &str, attribute: &str, what: impl Into<String>) -> Self {
-        Self::Attribute { variable: variable.to_owned(), attribute: attribute.to_owned(), what: what.into() }
+        Self::Attribute {
+            variable: variable.to_owned(),
+            attribute: attribute.to_owned(),
+            what: what.into(),
+        }
     }
 
     pub(crate) fn variable(variable: &str, what: impl Into<String>) -> Self {
-        Self::Variable { variable: variable.to_owned(), what: what.into() }
+        Self::Variable {
+            variable: variable.to_owned(),
+            what: what.into(),
+        }
     }
 
     pub(crate) fn label(coordinate: &str, what: impl Into<String>) -> Self {
-        Self::Label { coordinate: coordinate.to_owned(), what: what.into() }
+        Self::Label {
+            coordinate: coordinate.to_owned(),
+            what: what.into(),
+        }
     }
 }

@@ -11,7 +11,9 @@ use crate::error::{Error, Result};
 pub(crate) fn into_numbers<T: Number>(elements: AnyElements, variable: &str) -> Result<ArrayD<T>> {
     let cast = |elements: &AnyElements| {
         let cast = elements.cast(Cast::Checked);
-        cast.map_err(|error| Error::variable(variable, format!("cannot be read as this type: {error}")))
+        cast.map_err(|error| {
+            Error::variable(variable, format!("cannot be read as this type: {error}"))
+        })
     };
     for_each_type!(elements, |array: Number| {
         let mut array = Some(array);

@@ -1,5 +1,6 @@
-//! Datasets of [xarray](https://docs.xarray.dev) and of the [CF conventions](https://cfconventions.org) in
-//! Zarr: packed numbers, missing values, times in every calendar, coordinates and their labels.
+//! Datasets of [xarray](https://docs.xarray.dev) and of the
+//! [CF conventions](https://cfconventions.org) in Zarr: packed numbers, missing values, times in
+//! every calendar, coordinates and their labels.
 //!
 //! A [`Dataset`] is a group of arrays; a [`Variable`] of it is selected by labels and read decoded.
 //! Elements that xarray writes are read as xarray shows them, and the reverse.

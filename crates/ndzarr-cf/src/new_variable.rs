@@ -31,7 +31,12 @@ impl NewVariable {
         let mut attributes = match attributes {
             Value::Object(attributes) => attributes,
             Value::Null => Map::new(),
-            _ => return Err(Error::variable(name, "has attributes that are not a JSON object")),
+            _ => {
+                return Err(Error::variable(
+                    name,
+                    "has attributes that are not a JSON object",
+                ));
+            }
         };
         if name.contains('/') {
             return Err(Error::variable(
@@ -43,23 +48,33 @@ impl NewVariable {
         let mut shape = Vec::new();
         for (dimension, length) in dimensions {
             if names.iter().any(|other| other == dimension) {
-                return Err(Error::variable(name, format!("has the dimension {dimension:?} twice")));
+                return Err(Error::variable(
+                    name,
+                    format!("has the dimension {dimension:?} twice"),
+                ));
             }
             if let Some((other, variable)) = contents.length_of(dimension, name)
                 && other != length
             {
-                let what =
-                    format!("has {length} for the dimension {dimension:?}, and {variable:?} has {other}");
+                let what = format!(
+                    "has {length} for the dimension {dimension:?}, and {variable:?} has {other}"
+                );
                 return Err(Error::variable(name, what));
             }
             names.push(dimension.to_owned());
             shape.push(length);
         }
-        if let Some(given) = attributes.remove(DIMENSIONS).filter(|given| *given != json!(names)) {
+        if let Some(given) = attributes
+            .remove(DIMENSIONS)
+            .filter(|given| *given != json!(names))
+        {
             let what = format!("is {}, and the dimensions are {names:?}", shown(&given));
             return Err(Error::attribute(name, DIMENSIONS, what));
         }
-        let checked = Attributes { variable: name, all: &attributes };
+        let checked = Attributes {
+            variable: name,
+            all: &attributes,
+        };
         let encoding = Encoding::new(&data_type, checked, None)?;
         ValidRange::of(checked, &encoding)?;
         let number = match attributes.get(FILL_VALUE) {
@@ -95,12 +110,20 @@ impl NewVariable {
             (None, Format::Zarr2) => Some(FillRequest::Undefined),
             (None, _) => None,
         };
-        Ok(Self { data_type, shape, dimensions: names, attributes, fill })
+        Ok(Self {
+            data_type,
+            shape,
+            dimensions: names,
+            attributes,
+            fill,
+        })
     }
 
     /// Completes a layout with the dimensions, attributes and fill value of the variable.
     pub(crate) fn describe<M>(self, layout: ArrayBuilder<Any, M>) -> ArrayBuilder<Any, M> {
-        let layout = layout.dimension_names(self.dimensions).attributes(Value::Object(self.attributes));
+        let layout = layout
+            .dimension_names(self.dimensions)
+            .attributes(Value::Object(self.attributes));
         match self.fill {
             Some(fill) => layout.fill_value(fill),
             None => layout,

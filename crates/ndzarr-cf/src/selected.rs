@@ -47,7 +47,12 @@ impl Selected {
     pub(crate) fn new(contents: &Arc<Contents>, name: &str) -> Result<Self> {
         let entry = Arc::clone(contents.entry(name)?);
         entry.array()?;
-        Ok(Self { contents: Arc::clone(contents), entry, axes: Vec::new(), valid_only: false })
+        Ok(Self {
+            contents: Arc::clone(contents),
+            entry,
+            axes: Vec::new(),
+            valid_only: false,
+        })
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -55,7 +60,9 @@ impl Selected {
     }
 
     pub(crate) fn array(&self) -> &AnyArray {
-        self.entry.array().expect("a variable whose array cannot be opened is not selected")
+        self.entry
+            .array()
+            .expect("a variable whose array cannot be opened is not selected")
     }
 
     pub(crate) fn dimensions(&self) -> Result<Vec<Option<String>>> {
@@ -64,7 +71,10 @@ impl Selected {
 
     pub(crate) fn attributes(&self) -> Result<Map<String, Value>> {
         let array = self.array();
-        let stored = Attributes { variable: self.name(), all: array.attributes() };
+        let stored = Attributes {
+            variable: self.name(),
+            all: array.attributes(),
+        };
         let mut attributes = stored.all.clone();
         attributes.remove(DIMENSIONS);
         let fill = &array.spec().fill_value;
@@ -72,7 +82,9 @@ impl Selected {
         let missing = match array.data_type() {
             // xarray takes these for missing, too.
             DataType::Bool if is_missing => Some(Value::from(!fill.is_zero())),
-            DataType::String if is_missing => std::str::from_utf8(fill.bytes()).ok().map(Value::from),
+            DataType::String if is_missing => {
+                std::str::from_utf8(fill.bytes()).ok().map(Value::from)
+            }
             stored if !is_number(stored) => None,
             _ if is_missing => Number::of_fill(array).map(Number::to_json),
             data_type => fill_value(stored, data_type)?.map(Number::to_json),
@@ -92,7 +104,10 @@ impl Selected {
         if !self.valid_only {
             return Ok(None);
         }
-        let attributes = Attributes { variable: self.name(), all: self.array().attributes() };
+        let attributes = Attributes {
+            variable: self.name(),
+            all: self.array().attributes(),
+        };
         ValidRange::of(attributes, encoding)
     }
 
@@ -104,7 +119,10 @@ impl Selected {
     pub(crate) fn by_labels(mut self, coordinate: &str, labels: Labels) -> Result<Self> {
         let coordinate = self.contents.entry(coordinate).map_err(|error| {
             if self.has_dimension(coordinate) {
-                Error::label(coordinate, "does not exist: the dimension has no labels, only positions")
+                Error::label(
+                    coordinate,
+                    "does not exist: the dimension has no labels, only positions",
+                )
             } else {
                 error
             }
@@ -117,25 +135,33 @@ impl Selected {
 
     pub(crate) fn by_range(mut self, dimension: &str, range: Range<u64>) -> Result<Self> {
         self.check_not_selected(dimension)?;
-        self.axes.push(AxisSelection::Range(dimension.to_owned(), range));
+        self.axes
+            .push(AxisSelection::Range(dimension.to_owned(), range));
         Ok(self)
     }
 
     fn has_dimension(&self, dimension: &str) -> bool {
-        self.dimensions().is_ok_and(|names| names.iter().flatten().any(|name| name == dimension))
+        self.dimensions()
+            .is_ok_and(|names| names.iter().flatten().any(|name| name == dimension))
     }
 
     /// Checks that the variable has a dimension, and that it is not selected yet.
     fn check_not_selected(&self, dimension: &str) -> Result<()> {
         let names = self.dimensions()?;
         if !names.iter().flatten().any(|name| name == dimension) {
-            let names: Vec<&str> = names.iter().map(|name| name.as_deref().unwrap_or("(no name)")).collect();
+            let names: Vec<&str> = names
+                .iter()
+                .map(|name| name.as_deref().unwrap_or("(no name)"))
+                .collect();
             let what = format!("has no dimension {dimension:?}, but {}", names.join(", "));
             return Err(Error::variable(self.name(), what));
         }
         for axis in &self.axes {
             if axis.dimension()? == dimension {
-                return Err(Error::variable(self.name(), format!("is selected twice along {dimension:?}")));
+                return Err(Error::variable(
+                    self.name(),
+                    format!("is selected twice along {dimension:?}"),
+                ));
             }
         }
         Ok(())
@@ -152,8 +178,8 @@ impl Selected {
         Ok(other)
     }
 
-    /// The coordinates whose labels are selected, in the order in which [`selection`](Self::selection)
-    /// takes their values.
+    /// The coordinates whose labels are selected, in the order in which
+    /// [`selection`](Self::selection) takes their values.
     pub(crate) fn label_coordinates(&self) -> impl Iterator<Item = &Arc<Entry>> {
         self.axes.iter().filter_map(|axis| match axis {
             AxisSelection::Labels(coordinate, _) => Some(coordinate),
@@ -170,7 +196,8 @@ impl Selected {
         self.entry.cache.begin_write()
     }
 
-    /// The selected part of the array, by the values of its [`label_coordinates`](Self::label_coordinates).
+    /// The selected part of the array, by the values of its
+    /// [`label_coordinates`](Self::label_coordinates).
     pub(crate) fn selection(
         &self,
         label_coordinates: &[Arc<Coordinate>],
@@ -182,8 +209,9 @@ impl Selected {
             let positions = match axis {
                 AxisSelection::Range(_, range) => Positions::Range(range.clone()),
                 AxisSelection::Labels(entry, labels) => {
-                    let coordinate =
-                        label_coordinates.next().expect("the values of each coordinate are passed");
+                    let coordinate = label_coordinates
+                        .next()
+                        .expect("the values of each coordinate are passed");
                     self.check_length(entry, &dimension, coordinate.len())?;
                     coordinate.find(labels)?
                 }
@@ -199,7 +227,9 @@ impl Selected {
 
     fn check_length(&self, coordinate: &Entry, dimension: &str, n: usize) -> Result<()> {
         let names = self.dimensions()?;
-        let axis = names.iter().position(|name| name.as_deref() == Some(dimension));
+        let axis = names
+            .iter()
+            .position(|name| name.as_deref() == Some(dimension));
         match axis.map(|axis| self.array().shape()[axis]) {
             Some(length) if length != n as u64 => {
                 let what = format!(

@@ -39,14 +39,17 @@ pub struct Time {
 }
 
 impl Time {
-    /// Parses `2001-06-01T12:30:00.5` and shorter forms, such as `2001-6-1 12` and `2001`: a missing
-    /// month or day is the first, a missing time is midnight. An offset such as `Z`, `UTC` or `+06:30`
-    /// may follow.
+    /// Parses `2001-06-01T12:30:00.5` and shorter forms, such as `2001-6-1 12` and `2001`: a
+    /// missing month or day is the first, a missing time is midnight. An offset such as `Z`, `UTC`
+    /// or `+06:30` may follow.
     ///
     /// # Errors
     /// [`Error::Time`]: the text has another form, or the calendar has no such day.
     pub fn parse(text: &str, calendar: Calendar) -> Result<Self> {
-        let wrong = |what: String| Error::Time { text: text.to_owned(), what };
+        let wrong = |what: String| Error::Time {
+            text: text.to_owned(),
+            what,
+        };
         let parsed = ParsedTime::parse(text).map_err(|what| wrong(what.to_owned()))?;
         Self::from_parsed(&parsed, calendar)
             .ok_or_else(|| wrong(format!("the calendar {calendar} has no such day")))
@@ -54,14 +57,22 @@ impl Time {
 
     pub(crate) fn from_parsed(parsed: &ParsedTime, calendar: Calendar) -> Option<Self> {
         let (day, nanosecond) = parsed.instant(calendar)?;
-        calendar.date(day).map(|_| Self { calendar, day, nanosecond })
+        calendar.date(day).map(|_| Self {
+            calendar,
+            day,
+            nanosecond,
+        })
     }
 
     /// The time that is this long after the start of 1970; `None` if its year is out of range.
     pub(crate) fn since_epoch(nanos: i128, calendar: Calendar) -> Option<Self> {
         let day = i64::try_from(nanos.div_euclid(NANOS_PER_DAY.into())).ok()?;
         let nanosecond = u64::try_from(nanos.rem_euclid(NANOS_PER_DAY.into())).ok()?;
-        calendar.date(day).map(|_| Self { calendar, day, nanosecond })
+        calendar.date(day).map(|_| Self {
+            calendar,
+            day,
+            nanosecond,
+        })
     }
 
     /// Nanoseconds since the start of 1970.
@@ -78,7 +89,9 @@ impl Time {
     /// The year, the month from 1, and the day of the month from 1.
     #[must_use]
     pub fn date(self) -> (i32, u8, u8) {
-        self.calendar.date(self.day).expect("it was checked when the time was made")
+        self.calendar
+            .date(self.day)
+            .expect("it was checked when the time was made")
     }
 
     /// The time of the day, in nanoseconds since midnight.
@@ -92,11 +105,15 @@ impl Time {
     #[must_use]
     pub fn in_calendar(self, calendar: Calendar) -> Option<Self> {
         let (year, month, day) = self.date();
-        Some(Self { calendar, day: calendar.day(year, month, day)?, nanosecond: self.nanosecond })
+        Some(Self {
+            calendar,
+            day: calendar.day(year, month, day)?,
+            nanosecond: self.nanosecond,
+        })
     }
 
-    /// The same year, month, day and time of the day in jiff, whose calendar is Gregorian; `None` if
-    /// it has no such day.
+    /// The same year, month, day and time of the day in jiff, whose calendar is Gregorian; `None`
+    /// if it has no such day.
     #[must_use]
     pub fn to_datetime(self) -> Option<DateTime> {
         let (year, month, day) = self.date();
@@ -120,9 +137,17 @@ impl Time {
 impl From<DateTime> for Time {
     fn from(datetime: DateTime) -> Self {
         let midnight = datetime.date().at(0, 0, 0, 0);
-        let days = midnight.duration_since(DateTime::constant(1970, 1, 1, 0, 0, 0, 0)).as_hours() / 24;
-        let nanosecond = u64::try_from(datetime.duration_since(midnight).as_nanos()).unwrap_or_default();
-        Self { calendar: Calendar::ProlepticGregorian, day: days, nanosecond }
+        let days = midnight
+            .duration_since(DateTime::constant(1970, 1, 1, 0, 0, 0, 0))
+            .as_hours()
+            / 24;
+        let nanosecond =
+            u64::try_from(datetime.duration_since(midnight).as_nanos()).unwrap_or_default();
+        Self {
+            calendar: Calendar::ProlepticGregorian,
+            day: days,
+            nanosecond,
+        }
     }
 }
 
@@ -147,7 +172,11 @@ impl fmt::Display for Time {
         let nanos = self.nanosecond % NANOS_PER_SECOND;
         let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
         let sign = if year < 0 { "-" } else { "" };
-        write!(f, "{sign}{:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}", year.unsigned_abs())?;
+        write!(
+            f,
+            "{sign}{:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}",
+            year.unsigned_abs()
+        )?;
         if nanos > 0 {
             write!(f, ".{}", format!("{nanos:09}").trim_end_matches('0'))?;
         }

@@ -58,7 +58,10 @@ impl<M> Variable<M> {
     }
 
     fn of(selected: Selected) -> Self {
-        Self { selected, mode: PhantomData }
+        Self {
+            selected,
+            mode: PhantomData,
+        }
     }
 
     /// The name of the variable.
@@ -76,8 +79,8 @@ impl<M> Variable<M> {
     }
 
     /// The attributes, in the form that `Dataset::create_variable` takes for a copy in any format:
-    /// without the names of the dimensions, and with `_FillValue` as a number, which is the fill value
-    /// of an array in Zarr v2. JSON has no NaN, which is therefore `"NaN"`.
+    /// without the names of the dimensions, and with `_FillValue` as a number, which is the fill
+    /// value of an array in Zarr v2. JSON has no NaN, which is therefore `"NaN"`.
     ///
     /// ```
     /// use ndarray::array;
@@ -113,14 +116,17 @@ impl<M> Variable<M> {
         Ok(encoding.decoded_type(self.selected.valid_range(&encoding)?))
     }
 
-    /// Selects along the dimension of a coordinate by its values: [`Labels`]. The coordinate has one
-    /// dimension, mostly of its own name.
+    /// Selects along the dimension of a coordinate by its values: [`Labels`]. The coordinate has
+    /// one dimension, mostly of its own name.
     ///
     /// # Errors
-    /// The coordinate does not exist, or has other dimensions; the dimension is selected already. Labels
-    /// that the coordinate does not have are an error of the read.
+    /// The coordinate does not exist, or has other dimensions; the dimension is selected already.
+    /// Labels that the coordinate does not have are an error of the read.
     pub fn sel(&self, coordinate: &str, labels: impl Into<Labels>) -> Result<Self> {
-        self.selected.clone().by_labels(coordinate, labels.into()).map(Self::of)
+        self.selected
+            .clone()
+            .by_labels(coordinate, labels.into())
+            .map(Self::of)
     }
 
     /// Selects a range of positions along a dimension.
@@ -128,11 +134,14 @@ impl<M> Variable<M> {
     /// # Errors
     /// The variable has no such dimension, or it is selected already.
     pub fn isel(&self, dimension: &str, range: Range<u64>) -> Result<Self> {
-        self.selected.clone().by_range(dimension, range).map(Self::of)
+        self.selected
+            .clone()
+            .by_range(dimension, range)
+            .map(Self::of)
     }
 
-    /// Another variable of the dataset, most often a coordinate, with the selections of this one along
-    /// the dimensions that both have.
+    /// Another variable of the dataset, most often a coordinate, with the selections of this one
+    /// along the dimensions that both have.
     ///
     /// # Errors
     /// The same as for `Dataset::variable`.
@@ -140,8 +149,8 @@ impl<M> Variable<M> {
         self.selected.coordinate(name).map(Self::of)
     }
 
-    /// The variable with numbers outside `valid_range`, or `valid_min` and `valid_max`, read as missing
-    /// too. The conventions demand this; xarray does not do it.
+    /// The variable with numbers outside `valid_range`, or `valid_min` and `valid_max`, read as
+    /// missing too. The conventions demand this; xarray does not do it.
     #[must_use]
     pub fn valid_only(&self) -> Self {
         Self::of(self.selected.clone().valid_only())
@@ -161,8 +170,8 @@ impl Variable {
     ///
     /// # Errors
     /// - An attribute does not comply with the conventions; the error names it and the variable.
-    /// - The coordinate does not have the labels, or has another length than the dimension; a range is
-    ///   selected of a coordinate that neither increases nor decreases.
+    /// - The coordinate does not have the labels, or has another length than the dimension; a range
+    ///   is selected of a coordinate that neither increases nor decreases.
     /// - A time is in another calendar, or outside the years 1678 to 2261:
     ///   [`read_times`](Self::read_times) reads it.
     /// - The array cannot be read.
@@ -175,8 +184,8 @@ impl Variable {
     /// Reads the selected elements as numbers of a type. A missing number is NaN.
     ///
     /// # Errors
-    /// The elements are not numbers; one is out of range of `T`, or is missing and `T` is an integer.
-    /// Also the errors of [`read`](Self::read).
+    /// The elements are not numbers; one is out of range of `T`, or is missing and `T` is an
+    /// integer. Also the errors of [`read`](Self::read).
     pub fn read_as<T: Number>(&self) -> Result<ArrayD<T>> {
         into_numbers(self.read()?, self.name())
     }
@@ -186,23 +195,28 @@ impl Variable {
     /// # Errors
     /// The variable has no times; a count is out of range. Also the errors of [`read`](Self::read).
     pub fn read_times(&self) -> Result<ArrayD<Option<Time>>> {
-        self.selected.encoding()?.times(self.read_stored()?, self.name())
+        self.selected
+            .encoding()?
+            .times(self.read_stored()?, self.name())
     }
 
-    /// Writes the selected elements, encoded as the attributes say: numbers are packed and rounded to
-    /// the nearest, NaN becomes `_FillValue`.
+    /// Writes the selected elements, encoded as the attributes say: numbers are packed and rounded
+    /// to the nearest, NaN becomes `_FillValue`.
     ///
     /// # Errors
     /// The elements have another shape than the selection; a packed element does not fit the stored
-    /// type; an element is NaN, the stored type is an integer, and the variable has no `_FillValue`.
-    /// Also the errors of [`read`](Self::read) and those of a write.
+    /// type; an element is NaN, the stored type is an integer, and the variable has no
+    /// `_FillValue`. Also the errors of [`read`](Self::read) and those of a write.
     pub fn write<D: Dimension>(&self, elements: impl Into<AnyElements<D>>) -> Result<()> {
-        let elements = self.selected.encoding()?.encode(elements.into().into_dyn(), self.name())?;
+        let elements = self
+            .selected
+            .encoding()?
+            .encode(elements.into().into_dyn(), self.name())?;
         self.write_stored(&elements)
     }
 
-    /// Writes times: [`Time`], or `Option` of it, whose `None` is missing. A date of another calendar
-    /// becomes that of the same year, month and day in the calendar of the variable.
+    /// Writes times: [`Time`], or `Option` of it, whose `None` is missing. A date of another
+    /// calendar becomes that of the same year, month and day in the calendar of the variable.
     ///
     /// # Errors
     /// The variable has no times; its calendar has no such day; its elements are integers, and its

@@ -11,7 +11,9 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, Args, ValueEnum};
-use ndzarr::{AnyArray, AnyNode, ConcurrentUpdate, Format, MemberKind, N5Axes, OpenOptions, RunOptions};
+use ndzarr::{
+    AnyArray, AnyNode, ConcurrentUpdate, Format, MemberKind, N5Axes, OpenOptions, RunOptions,
+};
 
 use crate::failure::Failure;
 use crate::places::{below, shown};
@@ -20,7 +22,13 @@ use crate::places::{below, shown};
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Global {
     /// Threads; all processors by default.
-    #[arg(long, global = true, hide_short_help = true, env = "NDZARR_THREADS", value_name = "N")]
+    #[arg(
+        long,
+        global = true,
+        hide_short_help = true,
+        env = "NDZARR_THREADS",
+        value_name = "N"
+    )]
     pub(crate) threads: Option<NonZeroUsize>,
     /// Print JSON, as the reference describes it, and errors as JSON on standard error.
     #[arg(long, global = true, hide_short_help = true)]
@@ -29,23 +37,45 @@ pub(crate) struct Global {
     #[arg(short, long, global = true, hide_short_help = true)]
     pub(crate) quiet: bool,
     /// Say more.
-    #[arg(short, long, global = true, hide_short_help = true, conflicts_with = "quiet")]
+    #[arg(
+        short,
+        long,
+        global = true,
+        hide_short_help = true,
+        conflicts_with = "quiet"
+    )]
     pub(crate) verbose: bool,
-    /// Whether text is coloured. With `auto`, not if NO_COLOR is set or standard output is not a terminal.
-    #[arg(long, global = true, hide_short_help = true, value_enum, default_value_t, value_name = "WHEN")]
+    /// Whether text is coloured. With `auto`, not if NO_COLOR is set or standard output is not a
+    /// terminal.
+    #[arg(
+        long,
+        global = true,
+        hide_short_help = true,
+        value_enum,
+        default_value_t,
+        value_name = "WHEN"
+    )]
     pub(crate) color: ColorWhen,
     /// How the axes of N5 arrays are shown, selected and created.
-    #[arg(long, global = true, hide_short_help = true, value_enum, default_value_t, value_name = "ORDER")]
+    #[arg(
+        long,
+        global = true,
+        hide_short_help = true,
+        value_enum,
+        default_value_t,
+        value_name = "ORDER"
+    )]
     pub(crate) n5_axes: Axes,
-    /// Change parts of chunks and documents also where the service has neither locks nor conditional
-    /// writes, as Backblaze B2: of several writers the last one wins.
+    /// Change parts of chunks and documents also where the service has neither locks nor
+    /// conditional writes, as Backblaze B2: of several writers the last one wins.
     #[arg(long, global = true, hide_short_help = true)]
     pub(crate) last_writer_wins: bool,
     /// Look only for this format, where several are in one place, or none is detected. With `cp`,
     /// `import` and `pyramid` it is the format of the result.
     #[arg(long, global = true, hide_short_help = true, value_parser = formats::read(), value_name = "FORMAT")]
     pub(crate) format: Option<Format>,
-    /// The separator of the chunk keys of what is opened, where its metadata state a wrong one or none.
+    /// The separator of the chunk keys of what is opened, where its metadata state a wrong one or
+    /// none.
     #[arg(long, global = true, hide_short_help = true, value_parser = ["/", "."], value_name = "SEPARATOR")]
     pub(crate) separator: Option<String>,
     /// Print the arguments of a verb; `ndzarr help VERB` prints all that is known of it.
@@ -88,7 +118,10 @@ impl Global {
 
     pub(crate) fn open_options(&self) -> OpenOptions {
         let separator = self.separator.as_ref().and_then(|text| text.chars().next());
-        OpenOptions::new().n5_axes(self.n5_axes()).format(self.format).separator(separator)
+        OpenOptions::new()
+            .n5_axes(self.n5_axes())
+            .format(self.format)
+            .separator(separator)
     }
 
     /// Opens the node at a place.
@@ -105,7 +138,11 @@ impl Global {
     }
 
     /// Opens the array at a place.
-    pub(crate) fn open_array(&self, place: &Path, options: &OpenOptions) -> Result<AnyArray, Failure> {
+    pub(crate) fn open_array(
+        &self,
+        place: &Path,
+        options: &OpenOptions,
+    ) -> Result<AnyArray, Failure> {
         match options.open_node(place)? {
             AnyNode::Array(array) => Ok(array.with_options(self.run_options())),
             AnyNode::Group(_) => Err(Failure::usage(format_args!(
@@ -115,13 +152,16 @@ impl Global {
         }
     }
 
-    /// The array at a place, or all below the group there, in the order of their paths. An array that
-    /// cannot be opened is an error in its place.
+    /// The array at a place, or all below the group there, in the order of their paths. An array
+    /// that cannot be opened is an error in its place.
     pub(crate) fn open_arrays(&self, place: &Path) -> Result<Vec<FoundArray>, Failure> {
         let group = match self.open(place)? {
             AnyNode::Array(array) => {
                 let path = array.path().to_owned();
-                return Ok(vec![FoundArray { path, array: Ok(array.with_options(self.run_options())) }]);
+                return Ok(vec![FoundArray {
+                    path,
+                    array: Ok(array.with_options(self.run_options())),
+                }]);
             }
             AnyNode::Group(group) => group,
         };
@@ -130,7 +170,9 @@ impl Global {
         for child in group.walk()? {
             if child.kind() != Some(MemberKind::Group) {
                 let path = format!("{prefix}{}", child.path());
-                let array = child.array::<ndzarr::Any>().map(|array| array.with_options(self.run_options()));
+                let array = child
+                    .array::<ndzarr::Any>()
+                    .map(|array| array.with_options(self.run_options()));
                 found.push(FoundArray { path, array });
             }
         }
@@ -139,14 +181,27 @@ impl Global {
 
     /// Refuses a target inside an array, or inside the source: links are followed.
     pub(crate) fn check_inside(&self, source: Option<&Path>, target: &Path) -> Result<(), Failure> {
-        let Some(target) = local_folder(target).and_then(|target| std::path::absolute(target).ok()) else {
+        let Some(target) = local_folder(target).and_then(|target| std::path::absolute(target).ok())
+        else {
             return Ok(());
         };
         // The target may not exist yet.
-        let existing = target.ancestors().skip(1).find_map(|folder| folder.canonicalize().ok());
-        let Some(existing) = existing else { return Ok(()) };
-        let refuse = |what: String| Err(Failure::new(format_args!("{} is inside of {what}", shown(&target))));
-        let source = source.and_then(local_folder).and_then(|source| source.canonicalize().ok());
+        let existing = target
+            .ancestors()
+            .skip(1)
+            .find_map(|folder| folder.canonicalize().ok());
+        let Some(existing) = existing else {
+            return Ok(());
+        };
+        let refuse = |what: String| {
+            Err(Failure::new(format_args!(
+                "{} is inside of {what}",
+                shown(&target)
+            )))
+        };
+        let source = source
+            .and_then(local_folder)
+            .and_then(|source| source.canonicalize().ok());
         if source.is_some_and(|source| existing.starts_with(source)) {
             return refuse("the source".to_owned());
         }
@@ -165,7 +220,9 @@ impl Global {
         } else {
             ConcurrentUpdate::default()
         };
-        RunOptions::default().threads(self.threads).concurrent_update(policy)
+        RunOptions::default()
+            .threads(self.threads)
+            .concurrent_update(policy)
     }
 
     /// The number of threads that work at the same time on chunks of the arrays at these places,
@@ -174,7 +231,11 @@ impl Global {
         let processors = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         let threads = self.threads.unwrap_or(processors);
         let is_remote = places.iter().any(|place| is_remote(place));
-        if is_remote { threads.max(REMOTE_THREADS) } else { threads }
+        if is_remote {
+            threads.max(REMOTE_THREADS)
+        } else {
+            threads
+        }
     }
 }
 
@@ -187,19 +248,26 @@ pub(crate) struct FoundArray {
 
 /// True if a folder has a document of an array or a group.
 pub(crate) fn has_document(folder: &Path) -> bool {
-    ["zarr.json", ".zarray", ".zgroup", "attributes.json"].iter().any(|name| folder.join(name).is_file())
+    ["zarr.json", ".zarray", ".zgroup", "attributes.json"]
+        .iter()
+        .any(|name| folder.join(name).is_file())
 }
 
 /// True if a place is on another machine.
 pub(crate) fn is_remote(place: &Path) -> bool {
-    let scheme = place.to_str().and_then(|text| text.split_once("://")).map(|(scheme, _)| scheme);
+    let scheme = place
+        .to_str()
+        .and_then(|text| text.split_once("://"))
+        .map(|(scheme, _)| scheme);
     scheme.is_some_and(|scheme| !matches!(scheme, "file" | "memory"))
 }
 
 /// The local folder of a place, which may be written as a URL, `file:///a`, or with its format,
 /// `a|zarr3:b`. `None` for an archive, and for a place on another machine.
 pub(crate) fn local_folder(place: &Path) -> Option<PathBuf> {
-    let Some(text) = place.to_str() else { return Some(place.to_owned()) };
+    let Some(text) = place.to_str() else {
+        return Some(place.to_owned());
+    };
     let (root, inner) = text.split_once('|').unwrap_or((text, ""));
     let root = match root.strip_prefix("file:") {
         Some(path) => {
@@ -217,7 +285,11 @@ pub(crate) fn local_folder(place: &Path) -> Option<PathBuf> {
         None if inner.is_empty() => Some(root),
         Some(("zarr" | "zarr2" | "zarr3" | "n5", below)) if !below.contains('|') => {
             // In a URL, the path after the format may have percent signs, too.
-            let below = if text.starts_with("file:") { decoded(below)? } else { below.to_owned() };
+            let below = if text.starts_with("file:") {
+                decoded(below)?
+            } else {
+                below.to_owned()
+            };
             Some(root.join(below.trim_matches('/')))
         }
         _ => None,
@@ -234,7 +306,9 @@ fn decoded(path: &str) -> Option<String> {
             bytes.push(byte);
             continue;
         }
-        let digits = rest.get(..2).and_then(|digits| std::str::from_utf8(digits).ok())?;
+        let digits = rest
+            .get(..2)
+            .and_then(|digits| std::str::from_utf8(digits).ok())?;
         bytes.push(u8::from_str_radix(digits, 16).ok()?);
         rest = &rest[2..];
     }
@@ -243,11 +317,18 @@ fn decoded(path: &str) -> Option<String> {
 
 /// Comma-separated lengths: `64,64,64`.
 pub(crate) fn parse_shape(text: &str) -> Result<Vec<u64>, String> {
-    let text = text.trim().trim_start_matches(['[', '(']).trim_end_matches([']', ')']);
+    let text = text
+        .trim()
+        .trim_start_matches(['[', '('])
+        .trim_end_matches([']', ')']);
     if text.trim().is_empty() {
         return Ok(Vec::new());
     }
-    let length = |part: &str| part.trim().parse().map_err(|_| format!("{part:?} is not a length"));
+    let length = |part: &str| {
+        part.trim()
+            .parse()
+            .map_err(|_| format!("{part:?} is not a length"))
+    };
     text.trim_end_matches(',').split(',').map(length).collect()
 }
 
@@ -278,7 +359,11 @@ mod tests {
             ("s3://bucket/a", None),
             ("s3://bucket/a|zarr3:", None),
         ] {
-            assert_eq!(local_folder(Path::new(place)), folder.map(PathBuf::from), "{place}");
+            assert_eq!(
+                local_folder(Path::new(place)),
+                folder.map(PathBuf::from),
+                "{place}"
+            );
         }
     }
 

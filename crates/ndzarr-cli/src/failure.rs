@@ -32,7 +32,10 @@ pub(crate) struct Failed {
 
 impl Failure {
     pub(crate) fn new(message: impl Display) -> Self {
-        Self::Failed(Box::new(Failed { message: message.to_string(), ..Failed::default() }))
+        Self::Failed(Box::new(Failed {
+            message: message.to_string(),
+            ..Failed::default()
+        }))
     }
 
     pub(crate) fn usage(message: impl Display) -> Self {

@@ -60,13 +60,17 @@ fn main() -> ExitCode {
 /// True if the arguments, which cannot be parsed, ask for JSON.
 fn wants_json() -> bool {
     let is_option = |argument: &OsString| argument != "--";
-    std::env::args_os().skip(1).take_while(is_option).any(|argument| argument == "--json")
+    std::env::args_os()
+        .skip(1)
+        .take_while(is_option)
+        .any(|argument| argument == "--json")
 }
 
 /// The text of an error without the secrets of URLs among the arguments.
 fn harmless_text(text: String) -> String {
-    let arguments: Vec<String> =
-        std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect();
+    let arguments: Vec<String> = std::env::args_os()
+        .map(|argument| argument.to_string_lossy().into_owned())
+        .collect();
     without_secrets_of(arguments.iter().map(String::as_str), text)
 }
 
@@ -78,7 +82,11 @@ fn fail(failure: Failure, json: bool, color: bool) -> ExitCode {
         Failure::Closed => Ok(()),
         failure if json => writeln!(err, "{}", failure.json()),
         failure => {
-            let name = if color { "\x1b[31mndzarr:\x1b[0m" } else { "ndzarr:" };
+            let name = if color {
+                "\x1b[31mndzarr:\x1b[0m"
+            } else {
+                "ndzarr:"
+            };
             writeln!(err, "{name} {}", harmless(failure.message()))
         }
     };

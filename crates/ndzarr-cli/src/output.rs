@@ -33,7 +33,11 @@ impl Output {
     pub(crate) fn new(global: &Global) -> Self {
         let out = io::stdout().lock();
         let color = wants_color(global.color, out.is_terminal());
-        Self { out: BufWriter::new(out), json: global.json, color }
+        Self {
+            out: BufWriter::new(out),
+            json: global.json,
+            color,
+        }
     }
 
     /// True if JSON is wanted.
@@ -85,7 +89,9 @@ pub(crate) fn wants_color(when: ColorWhen, is_terminal: bool) -> bool {
     match when {
         ColorWhen::Always => true,
         ColorWhen::Never => false,
-        ColorWhen::Auto => is_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+        ColorWhen::Auto => {
+            is_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+        }
     }
 }
 
@@ -93,7 +99,8 @@ pub(crate) fn wants_color(when: ColorWhen, is_terminal: bool) -> bool {
 /// that reverse the direction of text: attributes and names may come from strangers.
 pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
     let is_harmful = |c: char| {
-        (c.is_control() && c != '\t') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        (c.is_control() && c != '\t')
+            || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
     };
     if !text.contains(is_harmful) {
         return Cow::Borrowed(text);

@@ -7,9 +7,9 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::failure::Failure;
 
-/// Calls `each` with every item, on this number of threads, and `take` with the results in the order of
-/// the items, until one fails. Each thread has a state of its own, made by `new_state`. Returns the
-/// states of all threads.
+/// Calls `each` with every item, on this number of threads, and `take` with the results in the
+/// order of the items, until one fails. Each thread has a state of its own, made by `new_state`.
+/// Returns the states of all threads.
 ///
 /// # Errors
 /// The first failure.
@@ -27,7 +27,11 @@ pub(crate) fn in_order<T: Send, S: Send, R: Send>(
         early: BTreeMap<usize, R>,
         take: F,
     }
-    let results = Mutex::new(Results { next: 0, early: BTreeMap::new(), take });
+    let results = Mutex::new(Results {
+        next: 0,
+        early: BTreeMap::new(),
+        take,
+    });
     let each = |value: &mut S, (number, item): (usize, T)| {
         let result = each(value, item)?;
         let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
@@ -61,24 +65,38 @@ pub(crate) fn fold<T: Send, S: Send>(
     let work = || {
         let mut state = new_state();
         while !failed.load(Ordering::Relaxed) {
-            let Some(item) = items.lock().unwrap_or_else(PoisonError::into_inner).next() else { break };
+            let Some(item) = items.lock().unwrap_or_else(PoisonError::into_inner).next() else {
+                break;
+            };
             if let Err(failure) = each(&mut state, item) {
                 failed.store(true, Ordering::Relaxed);
-                first_failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
+                first_failure
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .get_or_insert(failure);
             }
         }
-        states.lock().unwrap_or_else(PoisonError::into_inner).push(state);
+        states
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(state);
     };
     std::thread::scope(|scope| {
         for _ in 1..threads.get().min(max_items) {
-            if std::thread::Builder::new().spawn_scoped(scope, work).is_err() {
+            if std::thread::Builder::new()
+                .spawn_scoped(scope, work)
+                .is_err()
+            {
                 // The system allows no more threads.
                 break;
             }
         }
         work();
     });
-    match first_failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    match first_failure
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner)
+    {
         Some(failure) => Err(failure),
         None => Ok(states.into_inner().unwrap_or_else(PoisonError::into_inner)),
     }

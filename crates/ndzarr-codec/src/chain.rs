@@ -78,7 +78,10 @@ impl CodecChain {
     pub fn check(&self, shape: &[u64]) -> Result<(), CodecError> {
         self.check_rank(shape)?;
         bounded::byte_len(shape, self.elem_size).ok_or_else(|| {
-            CodecError::config("chain", format!("a chunk of shape {shape:?} is too large for this machine"))
+            CodecError::config(
+                "chain",
+                format!("a chunk of shape {shape:?} is too large for this machine"),
+            )
         })?;
         self.stage.check(&self.stored(shape))
     }
@@ -88,7 +91,9 @@ impl CodecChain {
     pub fn access(&self) -> Access<'_> {
         match &self.stage_kind {
             _ if !self.bytes_to_bytes.is_empty() => Access::Whole,
-            StageKind::Raw => Access::Raw { swap: self.stage.swap().clone() },
+            StageKind::Raw => Access::Raw {
+                swap: self.stage.swap().clone(),
+            },
             StageKind::Sharding(sharding) => Access::Indexed(sharding),
             StageKind::N5Block(_) | StageKind::Other => Access::Whole,
         }
@@ -172,14 +177,18 @@ impl CodecChain {
         let decoded = self.decoded_limit(shape);
         // Filters may widen elements.
         let added = pipe::limit_after(&self.bytes_to_bytes, decoded).saturating_sub(decoded);
-        self.stage.overhead(&self.stored(shape)).saturating_add((added as u64).saturating_mul(2))
+        self.stage
+            .overhead(&self.stored(shape))
+            .saturating_add((added as u64).saturating_mul(2))
     }
 
     /// The encoded size of an array of this shape, if it does not depend on the elements.
     #[must_use]
     pub fn encoded_len(&self, shape: &[u64]) -> Option<usize> {
         let len = self.stage.encoded_len(&self.stored(shape))?;
-        self.bytes_to_bytes.iter().try_fold(len, |len, codec| codec.encoded_len(len))
+        self.bytes_to_bytes
+            .iter()
+            .try_fold(len, |len, codec| codec.encoded_len(len))
     }
 
     /// Checks that values can be encoded: the metadata may have encoding parameters that are
@@ -188,7 +197,9 @@ impl CodecChain {
     /// # Errors
     /// A codec cannot encode; the error names it and says why.
     pub fn check_writable(&self) -> Result<(), CodecError> {
-        self.unwritable.as_ref().map_or(Ok(()), |error| Err(error.clone()))
+        self.unwritable
+            .as_ref()
+            .map_or(Ok(()), |error| Err(error.clone()))
     }
 
     /// Decodes a value and passes the elements to `put`, once, with their layout. Their extent is
@@ -209,14 +220,20 @@ impl CodecChain {
             ElemKind::Vlen => 0,
         };
         let stored_shape = self.stored(shape);
-        let value = Value { bytes: encoded, shape: &stored_shape, byte_len, pipe: self.pipe() };
+        let value = Value {
+            bytes: encoded,
+            shape: &stored_shape,
+            byte_len,
+            pipe: self.pipe(),
+        };
         let mut put = Some(put);
         let mut result = Ok(());
-        self.stage.decode(value, workspace, &mut |elements, extent| {
-            if let Some(put) = put.take() {
-                result = put(elements, &self.layout(extent));
-            }
-        })?;
+        self.stage
+            .decode(value, workspace, &mut |elements, extent| {
+                if let Some(put) = put.take() {
+                    result = put(elements, &self.layout(extent));
+                }
+            })?;
         result
     }
 
@@ -249,10 +266,14 @@ impl CodecChain {
         workspace: &mut Workspace,
         put: impl FnOnce(Elements<'_>, &Layout) -> Result<(), E>,
     ) -> Result<(), E> {
-        let Some((buffer, extent)) = self.try_decode_window(encoded, shape, wanted, workspace)? else {
+        let Some((buffer, extent)) = self.try_decode_window(encoded, shape, wanted, workspace)?
+        else {
             return self.decode(encoded, shape, workspace, put);
         };
-        let elements = Elements::Fixed { bytes: buffer.bytes(), size: self.elem_size };
+        let elements = Elements::Fixed {
+            bytes: buffer.bytes(),
+            size: self.elem_size,
+        };
         let result = put(elements, &self.layout(&extent));
         workspace.give(buffer);
         result
@@ -267,15 +288,27 @@ impl CodecChain {
         wanted: &[Range<usize>],
         workspace: &mut Workspace,
     ) -> Result<Option<(Buffer, Vec<u64>)>, CodecError> {
-        let Some(plain) = self.stage.plain() else { return Ok(None) };
+        let Some(plain) = self.stage.plain() else {
+            return Ok(None);
+        };
         if shape.len() != self.order.len() || wanted.len() != self.order.len() {
             return Ok(None);
         }
-        let wanted: Vec<Range<usize>> = self.order.iter().map(|&axis| wanted[axis].clone()).collect();
+        let wanted: Vec<Range<usize>> = self
+            .order
+            .iter()
+            .map(|&axis| wanted[axis].clone())
+            .collect();
         let stored_shape = self.stored(shape);
-        let Payload { bytes, extent, byte_len } = plain.payload(encoded, &stored_shape)?;
+        let Payload {
+            bytes,
+            extent,
+            byte_len,
+        } = plain.payload(encoded, &stored_shape)?;
         let window = Window::new(&bounded::extent(&extent), self.elem_size, &wanted);
-        let buffer = self.pipe().decode_window(bytes, byte_len, &window, workspace)?;
+        let buffer = self
+            .pipe()
+            .decode_window(bytes, byte_len, &window, workspace)?;
         Ok(buffer.map(|buffer| (buffer, extent.into_owned())))
     }
 
@@ -291,12 +324,19 @@ impl CodecChain {
         out: &mut [u8],
         workspace: &mut Workspace,
     ) -> Result<bool, CodecError> {
-        let Some(plain) = self.stage.plain().filter(|_| self.is_c_order()) else { return Ok(false) };
-        let Payload { bytes, extent, byte_len } = plain.payload(encoded, shape)?;
+        let Some(plain) = self.stage.plain().filter(|_| self.is_c_order()) else {
+            return Ok(false);
+        };
+        let Payload {
+            bytes,
+            extent,
+            byte_len,
+        } = plain.payload(encoded, shape)?;
         if byte_len != out.len() || *extent != *shape {
             return Ok(false);
         }
-        self.pipe().decode(bytes, byte_len, Dst::Exact(out), workspace)?;
+        self.pipe()
+            .decode(bytes, byte_len, Dst::Exact(out), workspace)?;
         self.stage.swap().apply(out);
         Ok(true)
     }
@@ -305,7 +345,11 @@ impl CodecChain {
         if shape.len() == self.order.len() {
             return Ok(());
         }
-        let what = format!("{} axes, but the array has {}", shape.len(), self.order.len());
+        let what = format!(
+            "{} axes, but the array has {}",
+            shape.len(),
+            self.order.len()
+        );
         Err(CodecError::config("chain", what))
     }
 
@@ -317,6 +361,10 @@ impl CodecChain {
     fn layout(&self, stored_extent: &[u64]) -> Layout {
         let extent = bounded::extent(stored_extent);
         let layout = Layout::c_order(&extent, self.stage.swap().clone());
-        if self.is_c_order() { layout } else { layout.permuted(&self.order) }
+        if self.is_c_order() {
+            layout
+        } else {
+            layout.permuted(&self.order)
+        }
     }
 }

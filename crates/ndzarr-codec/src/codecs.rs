@@ -74,7 +74,10 @@ use crate::{ArrayToArray, ArrayToBytes, BytesToBytes, CodecError};
 #[derive(Clone, Copy)]
 pub(crate) enum Input<'t> {
     /// Elements of this type, along `ndim` axes.
-    Elements { data_type: &'t DataType, ndim: usize },
+    Elements {
+        data_type: &'t DataType,
+        ndim: usize,
+    },
     /// Elements of this type in stored form, or just bytes.
     Bytes(Option<&'t StoredType>),
 }
@@ -106,18 +109,28 @@ pub(crate) fn bind(config: &CodecConfig, input: Input<'_>) -> Result<Bound, Code
         #[cfg(feature = "deflate")]
         (C::Zlib { level }, _) => capable(zlib::Zlib { level: *level }),
         #[cfg(feature = "deflate")]
-        (C::N5Gzip { level, use_zlib }, _) => capable(n5_gzip::N5Gzip { level: *level, use_zlib: *use_zlib }),
+        (C::N5Gzip { level, use_zlib }, _) => capable(n5_gzip::N5Gzip {
+            level: *level,
+            use_zlib: *use_zlib,
+        }),
         #[cfg(feature = "zstd")]
-        (C::Zstd { level, checksum }, _) => capable(zstd::Zstd { level: *level, checksum: *checksum }),
+        (C::Zstd { level, checksum }, _) => capable(zstd::Zstd {
+            level: *level,
+            checksum: *checksum,
+        }),
         #[cfg(feature = "blosc")]
         (C::Blosc(config), _) => {
             let elem_size = stored.as_ref().map_or(1, StoredType::elem_size);
             capable(blosc::Blosc::new(config, elem_size))
         }
         #[cfg(feature = "lz4")]
-        (C::Lz4 { acceleration }, _) => bytes(lz4::Lz4 { acceleration: *acceleration }),
+        (C::Lz4 { acceleration }, _) => bytes(lz4::Lz4 {
+            acceleration: *acceleration,
+        }),
         #[cfg(feature = "lz4")]
-        (C::N5Lz4 { block_size }, _) => bytes(n5_lz4::N5Lz4 { block_size: *block_size }),
+        (C::N5Lz4 { block_size }, _) => bytes(n5_lz4::N5Lz4 {
+            block_size: *block_size,
+        }),
         #[cfg(feature = "bz2")]
         (C::Bz2 { level }, _) => bytes(bz2::Bz2 { level: *level }),
         #[cfg(feature = "lzma")]
@@ -129,7 +142,9 @@ pub(crate) fn bind(config: &CodecConfig, input: Input<'_>) -> Result<Bound, Code
                 let what = "elementsize 0 stands for that of the input, which is not elements";
                 CodecError::config("shuffle", what)
             })?;
-            bytes(shuffle::Shuffle { elementsize: elementsize.max(1) })
+            bytes(shuffle::Shuffle {
+                elementsize: elementsize.max(1),
+            })
         }
 
         (C::Crc32c { location }, _) => checksum(crc32c::Crc32c, *location),
@@ -142,8 +157,12 @@ pub(crate) fn bind(config: &CodecConfig, input: Input<'_>) -> Result<Bound, Code
         }
 
         (C::Delta(types), _) => filter(delta::Delta::new(types)?, input)?,
-        (C::FixedScaleOffset(config), _) => filter(fixedscaleoffset::FixedScaleOffset::new(config)?, input)?,
-        (C::Quantize { digits, types }, _) => filter(quantize::Quantize::new(*digits, types)?, input)?,
+        (C::FixedScaleOffset(config), _) => {
+            filter(fixedscaleoffset::FixedScaleOffset::new(config)?, input)?
+        }
+        (C::Quantize { digits, types }, _) => {
+            filter(quantize::Quantize::new(*digits, types)?, input)?
+        }
         (C::AsType(types), _) => filter(astype::AsType::new(types)?, input)?,
         (C::Categorize(config), _) => filter(categorize::Categorize::new(config)?, input)?,
         (C::Bitround { keepbits }, _) => {
@@ -179,11 +198,15 @@ pub(crate) fn bind(config: &CodecConfig, input: Input<'_>) -> Result<Bound, Code
         #[cfg(feature = "pcodec")]
         (C::Pcodec(config), Bytes(stored)) => bytes(pcodec::Pcodec::on_bytes(config, stored)),
         #[cfg(feature = "zfp")]
-        (C::Zfpy(mode), Elements { data_type, .. }) => array_to_bytes(zfp::Zfp::framed(mode, data_type)),
+        (C::Zfpy(mode), Elements { data_type, .. }) => {
+            array_to_bytes(zfp::Zfp::framed(mode, data_type))
+        }
         #[cfg(feature = "zfp")]
         (C::Zfpy(mode), Bytes(stored)) => bytes(zfp::Zfp::on_bytes(mode, stored)),
         #[cfg(feature = "zfp")]
-        (C::Zfp(mode), Elements { data_type, .. }) => array_to_bytes(zfp::Zfp::bare(mode, data_type)?),
+        (C::Zfp(mode), Elements { data_type, .. }) => {
+            array_to_bytes(zfp::Zfp::bare(mode, data_type)?)
+        }
 
         (C::Unknown { name, .. }, _) => return Err(CodecError::Unknown { name: name.clone() }),
         (other, _) => {

@@ -96,14 +96,33 @@ impl Swap {
     pub fn apply(&self, bytes: &mut [u8]) {
         match *self {
             Self::None => {}
-            Self::Every(2) => bytes.as_chunks_mut::<2>().0.iter_mut().for_each(|unit| unit.reverse()),
-            Self::Every(4) => bytes.as_chunks_mut::<4>().0.iter_mut().for_each(|unit| unit.reverse()),
-            Self::Every(8) => bytes.as_chunks_mut::<8>().0.iter_mut().for_each(|unit| unit.reverse()),
-            Self::Every(width) => bytes.chunks_exact_mut(width.max(1)).for_each(<[u8]>::reverse),
-            Self::LowBits { bits, signed } => bytes.iter_mut().for_each(|byte| extend(byte, bits, signed)),
+            Self::Every(2) => bytes
+                .as_chunks_mut::<2>()
+                .0
+                .iter_mut()
+                .for_each(|unit| unit.reverse()),
+            Self::Every(4) => bytes
+                .as_chunks_mut::<4>()
+                .0
+                .iter_mut()
+                .for_each(|unit| unit.reverse()),
+            Self::Every(8) => bytes
+                .as_chunks_mut::<8>()
+                .0
+                .iter_mut()
+                .for_each(|unit| unit.reverse()),
+            Self::Every(width) => bytes
+                .chunks_exact_mut(width.max(1))
+                .for_each(<[u8]>::reverse),
+            Self::LowBits { bits, signed } => {
+                bytes.iter_mut().for_each(|byte| extend(byte, bits, signed))
+            }
             Self::Leaves(ref swaps) => {
                 for element in bytes.chunks_exact_mut(swaps.size.max(1)) {
-                    swaps.leaves.iter().for_each(|leaf| apply_leaf(leaf, element));
+                    swaps
+                        .leaves
+                        .iter()
+                        .for_each(|leaf| apply_leaf(leaf, element));
                 }
             }
         }
@@ -121,10 +140,16 @@ fn extend(byte: &mut u8, bits: u8, signed: bool) {
 }
 
 fn apply_leaf(leaf: &Leaf, element: &mut [u8]) {
-    let Some(units) = element.get_mut(leaf.offset..leaf.offset + leaf.unit * leaf.count) else { return };
+    let Some(units) = element.get_mut(leaf.offset..leaf.offset + leaf.unit * leaf.count) else {
+        return;
+    };
     match leaf.form {
-        LeafForm::Ordered => units.chunks_exact_mut(leaf.unit.max(1)).for_each(<[u8]>::reverse),
-        LeafForm::LowBits { bits, signed } => units.iter_mut().for_each(|byte| extend(byte, bits, signed)),
+        LeafForm::Ordered => units
+            .chunks_exact_mut(leaf.unit.max(1))
+            .for_each(<[u8]>::reverse),
+        LeafForm::LowBits { bits, signed } => {
+            units.iter_mut().for_each(|byte| extend(byte, bits, signed))
+        }
     }
 }
 
@@ -132,13 +157,21 @@ impl Layout {
     /// The layout of elements in C order.
     #[must_use]
     pub fn c_order(extent: &[usize], swap: Swap) -> Self {
-        Self { offset: 0, extent: extent.to_vec(), strides: c_strides(extent), swap }
+        Self {
+            offset: 0,
+            extent: extent.to_vec(),
+            strides: c_strides(extent),
+            swap,
+        }
     }
 
     /// The position of the elements in the slice.
     #[must_use]
     pub fn place(&self) -> Strided<'_> {
-        Strided { offset: self.offset, strides: &self.strides }
+        Strided {
+            offset: self.offset,
+            strides: &self.strides,
+        }
     }
 
     /// Copies the elements, which have a fixed size, to another place, in native form.
@@ -161,7 +194,9 @@ impl Layout {
     /// Keeps only the `len` indices from `start` on along an axis. They are not checked here: the
     /// user of the elements reports an index outside.
     pub fn cut(&mut self, axis: usize, start: usize, len: usize) {
-        self.offset = self.offset.wrapping_add_signed(self.strides[axis].wrapping_mul(start.cast_signed()));
+        self.offset = self
+            .offset
+            .wrapping_add_signed(self.strides[axis].wrapping_mul(start.cast_signed()));
         self.extent[axis] = len;
     }
 

@@ -71,22 +71,32 @@ pub enum CodecError {
 impl CodecError {
     /// A stored value is not a valid output of the codec.
     pub fn corrupt(codec: &'static str, what: impl ToString) -> Self {
-        Self::Corrupt { codec, what: what.to_string() }
+        Self::Corrupt {
+            codec,
+            what: what.to_string(),
+        }
     }
 
     /// A configuration that does not fit.
     pub fn config(codec: &'static str, what: impl ToString) -> Self {
-        Self::Config { codec, what: what.to_string() }
+        Self::Config {
+            codec,
+            what: what.to_string(),
+        }
     }
 
     /// New values cannot be encoded.
     pub fn encode(codec: &'static str, what: impl ToString) -> Self {
-        Self::Encode { codec, what: what.to_string() }
+        Self::Encode {
+            codec,
+            what: what.to_string(),
+        }
     }
 
     /// Names the part of the value that the error is about.
     pub(crate) fn in_part(mut self, part: impl fmt::Display) -> Self {
-        if let Self::Config { what, .. } | Self::Corrupt { what, .. } | Self::Encode { what, .. } = &mut self
+        if let Self::Config { what, .. } | Self::Corrupt { what, .. } | Self::Encode { what, .. } =
+            &mut self
         {
             *what = format!("{part}: {what}");
         }

@@ -25,8 +25,12 @@ pub(crate) trait Filter: fmt::Debug + Send + Sync {
 
 /// The numbers of a type, or an error that says that a filter cannot compute with it.
 pub(crate) fn numbers(name: &'static str, data_type: &DataType) -> Result<NumberType, CodecError> {
-    NumberType::of(data_type)
-        .ok_or_else(|| CodecError::config(name, format!("does not compute with elements of {data_type}")))
+    NumberType::of(data_type).ok_or_else(|| {
+        CodecError::config(
+            name,
+            format!("does not compute with elements of {data_type}"),
+        )
+    })
 }
 
 /// The numbers of the types on both sides of a filter.
@@ -34,7 +38,10 @@ pub(crate) fn both_numbers(
     name: &'static str,
     types: &FilterTypes,
 ) -> Result<(NumberType, NumberType), CodecError> {
-    Ok((numbers(name, &types.dtype.data_type)?, numbers(name, &types.astype.data_type)?))
+    Ok((
+        numbers(name, &types.dtype.data_type)?,
+        numbers(name, &types.astype.data_type)?,
+    ))
 }
 
 /// The swap between a stored type and the native form.
@@ -50,7 +57,11 @@ pub(crate) fn swap_of(stored: &StoredType) -> Swap {
 /// byte order of the writing machine, which is taken to be little endian.
 #[cfg(any(feature = "pcodec", feature = "zfp"))]
 pub(crate) fn swap_of_bytes(width: usize) -> Swap {
-    if Endian::NATIVE == Endian::Little || width == 1 { Swap::None } else { Swap::Every(width) }
+    if Endian::NATIVE == Endian::Little || width == 1 {
+        Swap::None
+    } else {
+        Swap::Every(width)
+    }
 }
 
 /// A filter of stored bytes.
@@ -65,9 +76,15 @@ impl<F: Filter> OnBytes<F> {
 
     fn decoded_byte_len(&self, src: &[u8]) -> Result<usize, CodecError> {
         let FilterTypes { dtype, astype } = self.0.types();
-        let len = self.n_elements(src.len(), astype).and_then(|n| n.checked_mul(dtype.elem_size()));
+        let len = self
+            .n_elements(src.len(), astype)
+            .and_then(|n| n.checked_mul(dtype.elem_size()));
         len.ok_or_else(|| {
-            let what = format!("{} bytes are not whole elements of {}", src.len(), astype.data_type);
+            let what = format!(
+                "{} bytes are not whole elements of {}",
+                src.len(),
+                astype.data_type
+            );
             CodecError::corrupt(F::NAME, what)
         })
     }
@@ -78,7 +95,12 @@ impl<F: Filter> BytesToBytes for OnBytes<F> {
         F::NAME
     }
 
-    fn decode(&self, src: &[u8], mut dst: Dst<'_>, workspace: &mut Workspace) -> Result<usize, CodecError> {
+    fn decode(
+        &self,
+        src: &[u8],
+        mut dst: Dst<'_>,
+        workspace: &mut Workspace,
+    ) -> Result<usize, CodecError> {
         let FilterTypes { dtype, astype } = self.0.types();
         let len = self.decoded_byte_len(src)?;
         let out = sink::whole_output(F::NAME, &mut dst, len)?;
@@ -87,10 +109,19 @@ impl<F: Filter> BytesToBytes for OnBytes<F> {
         Ok(len)
     }
 
-    fn encode(&self, src: &[u8], dst: &mut Vec<u8>, workspace: &mut Workspace) -> Result<(), CodecError> {
+    fn encode(
+        &self,
+        src: &[u8],
+        dst: &mut Vec<u8>,
+        workspace: &mut Workspace,
+    ) -> Result<(), CodecError> {
         let FilterTypes { dtype, astype } = self.0.types();
         let n = self.n_elements(src.len(), dtype).ok_or_else(|| {
-            let what = format!("{} bytes are not whole elements of {}", src.len(), dtype.data_type);
+            let what = format!(
+                "{} bytes are not whole elements of {}",
+                src.len(),
+                dtype.data_type
+            );
             CodecError::encode(F::NAME, what)
         })?;
         dst.clear();
@@ -108,7 +139,8 @@ impl<F: Filter> BytesToBytes for OnBytes<F> {
 
     fn encoded_len(&self, decoded: usize) -> Option<usize> {
         let FilterTypes { dtype, astype } = self.0.types();
-        self.n_elements(decoded, dtype)?.checked_mul(astype.elem_size())
+        self.n_elements(decoded, dtype)?
+            .checked_mul(astype.elem_size())
     }
 }
 
@@ -148,7 +180,10 @@ impl<F: Filter> OnElements<F> {
             let what = format!("views elements of {data_type} as {viewed}, which has another size");
             return Err(CodecError::config(F::NAME, what));
         }
-        Ok(Self { filter, data_type: data_type.clone() })
+        Ok(Self {
+            filter,
+            data_type: data_type.clone(),
+        })
     }
 }
 

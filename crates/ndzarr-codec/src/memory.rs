@@ -1,4 +1,5 @@
-//! Bounds on the memory that decoders take: sizes checked in advance, and output that grows with the content.
+//! Bounds on the memory that decoders take: sizes checked in advance, and output that grows with
+//! the content.
 
 pub(crate) mod bounded;
 // The codecs of the build determine which part of it is used.

@@ -23,12 +23,18 @@ const TRUSTED_RATIO: usize = 256;
 
 impl<'c> Pipe<'c> {
     pub(crate) fn new(codecs: &'c [Link]) -> Self {
-        Self { codecs, trusted: TRUSTED_BYTES }
+        Self {
+            codecs,
+            trusted: TRUSTED_BYTES,
+        }
     }
 
     /// For values that state their own size: limits the memory allocated because of it.
     pub(crate) fn trusting(self, byte_len: usize) -> Self {
-        Self { trusted: self.trusted.min(byte_len), ..self }
+        Self {
+            trusted: self.trusted.min(byte_len),
+            ..self
+        }
     }
 
     /// True if memory for the whole chunk may be allocated before its content is seen; otherwise it
@@ -71,7 +77,10 @@ impl<'c> Pipe<'c> {
         }
         if !self.trusts(byte_len, content.len()) {
             let mut out = workspace.take_bytes();
-            let grow = Dst::Grow { buf: &mut out, max: byte_len };
+            let grow = Dst::Grow {
+                buf: &mut out,
+                max: byte_len,
+            };
             let n = pipe.decode(content, byte_len, grow, workspace)?;
             expect_len("bytes", n, byte_len)?;
             put(&out);
@@ -134,7 +143,15 @@ impl<'c> Pipe<'c> {
             return read(content, workspace);
         }
         let mut decoded = workspace.take_bytes();
-        pipe.decode(content, max, Dst::Grow { buf: &mut decoded, max }, workspace)?;
+        pipe.decode(
+            content,
+            max,
+            Dst::Grow {
+                buf: &mut decoded,
+                max,
+            },
+            workspace,
+        )?;
         let result = read(&decoded, workspace);
         workspace.give_bytes(decoded);
         result
@@ -150,9 +167,15 @@ impl<'c> Pipe<'c> {
         window: &Window,
         workspace: &mut Workspace,
     ) -> Result<Option<Buffer>, CodecError> {
-        let [codec] = self.codecs else { return Ok(None) };
-        let Some(partial) = codec.partial_decoder() else { return Ok(None) };
-        if !self.trusts(byte_len, encoded.len()) || codec.decoded_len(encoded)? != Some(byte_len as u64) {
+        let [codec] = self.codecs else {
+            return Ok(None);
+        };
+        let Some(partial) = codec.partial_decoder() else {
+            return Ok(None);
+        };
+        if !self.trusts(byte_len, encoded.len())
+            || codec.decoded_len(encoded)? != Some(byte_len as u64)
+        {
             return Ok(None);
         }
         let parts = match partial.block_len(encoded)? {
@@ -190,19 +213,34 @@ impl<'c> Pipe<'c> {
         // The most bytes between two codecs: the exact size where all codecs before have a fixed
         // encoded size, and otherwise twice the size of content that they may have widened.
         let mut limits = Vec::with_capacity(rest.len());
-        let mut exact = if matches!(dst, Dst::Exact(_)) { Some(final_len) } else { None };
+        let mut exact = if matches!(dst, Dst::Exact(_)) {
+            Some(final_len)
+        } else {
+            None
+        };
         let mut len = final_len;
         for codec in &pipe.codecs[..rest.len()] {
             exact = exact.and_then(|len| codec.encoded_len(len));
             len = codec.encoded_len(len).unwrap_or(len);
-            let estimate = || len.max(final_len).saturating_mul(2).saturating_add(64 << 10);
+            let estimate = || {
+                len.max(final_len)
+                    .saturating_mul(2)
+                    .saturating_add(64 << 10)
+            };
             limits.push(exact.unwrap_or_else(estimate));
         }
         let mut current: Option<Vec<u8>> = None;
         for (codec, &max) in rest.iter().zip(&limits).rev() {
             let mut next = workspace.take_bytes();
             let src = current.as_deref().unwrap_or(encoded);
-            codec.decode(src, Dst::Grow { buf: &mut next, max }, workspace)?;
+            codec.decode(
+                src,
+                Dst::Grow {
+                    buf: &mut next,
+                    max,
+                },
+                workspace,
+            )?;
             if let Some(previous) = current.replace(next) {
                 workspace.give_bytes(previous);
             }
@@ -214,7 +252,10 @@ impl<'c> Pipe<'c> {
     }
 
     /// The only codec, if it encodes `byte_len` bytes in pieces, and the length of a piece.
-    pub(crate) fn piecewise_encoder(self, byte_len: usize) -> Option<(&'c dyn EncodePieces, NonZeroUsize)> {
+    pub(crate) fn piecewise_encoder(
+        self,
+        byte_len: usize,
+    ) -> Option<(&'c dyn EncodePieces, NonZeroUsize)> {
         let [codec] = self.codecs else { return None };
         let codec = codec.piecewise_encoder()?;
         Some((codec, codec.piece_len(byte_len)?))
@@ -270,7 +311,9 @@ impl<'c> Pipe<'c> {
 /// The size of content of `len` bytes after these codecs. A codec without a fixed encoded size
 /// counts as one that keeps the size.
 pub(crate) fn limit_after(codecs: &[Link], len: usize) -> usize {
-    codecs.iter().fold(len, |len, codec| codec.encoded_len(len).unwrap_or(len))
+    codecs
+        .iter()
+        .fold(len, |len, codec| codec.encoded_len(len).unwrap_or(len))
 }
 
 /// The last step of decoding: a size that the value states is checked before anything is decoded.
@@ -283,7 +326,10 @@ fn decode_first(
     if let Some(len) = codec.decoded_len(src)? {
         let what = match &dst {
             Dst::Exact(out) if len != out.len() as u64 => {
-                format!("states {len} decoded bytes, but the chunk has {}", out.len())
+                format!(
+                    "states {len} decoded bytes, but the chunk has {}",
+                    out.len()
+                )
             }
             Dst::Grow { max, .. } if len > *max as u64 => {
                 format!("states {len} decoded bytes, but at most {max} are possible")

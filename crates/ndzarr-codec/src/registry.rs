@@ -96,7 +96,10 @@ pub struct Binding<'r> {
 impl<'r> From<&'r CodecRegistry> for Binding<'r> {
     /// With a limit of 1 GiB.
     fn from(registry: &'r CodecRegistry) -> Self {
-        Self { registry, vlen_limit: 1 << 30 }
+        Self {
+            registry,
+            vlen_limit: 1 << 30,
+        }
     }
 }
 
@@ -133,7 +136,10 @@ impl CodecRegistry {
     pub fn with_array_to_array(
         self,
         name: impl Into<String>,
-        make: impl Fn(&Value, &DataType) -> Result<Arc<dyn ArrayToArray>, CodecError> + Send + Sync + 'static,
+        make: impl Fn(&Value, &DataType) -> Result<Arc<dyn ArrayToArray>, CodecError>
+        + Send
+        + Sync
+        + 'static,
     ) -> Self {
         self.add(name.into(), CustomCodec::ArrayToArray(Arc::new(make)))
     }
@@ -143,7 +149,10 @@ impl CodecRegistry {
     pub fn with_array_to_bytes(
         self,
         name: impl Into<String>,
-        make: impl Fn(&Value, &DataType) -> Result<Arc<dyn ArrayToBytes>, CodecError> + Send + Sync + 'static,
+        make: impl Fn(&Value, &DataType) -> Result<Arc<dyn ArrayToBytes>, CodecError>
+        + Send
+        + Sync
+        + 'static,
     ) -> Self {
         self.add(name.into(), CustomCodec::ArrayToBytes(Arc::new(make)))
     }
@@ -159,7 +168,13 @@ impl CodecRegistry {
 
     /// Makes the codec of a configuration for its input.
     pub(crate) fn bind(&self, config: &CodecConfig, input: Input<'_>) -> Result<Bound, CodecError> {
-        let CodecConfig::Unknown { name, configuration } = config else { return codecs::bind(config, input) };
+        let CodecConfig::Unknown {
+            name,
+            configuration,
+        } = config
+        else {
+            return codecs::bind(config, input);
+        };
         match (self.find(name), input) {
             (Some(CustomCodec::BytesToBytes(make)), _) => {
                 Ok(Bound::BytesToBytes(Link::new(make(configuration)?), None))
@@ -170,9 +185,10 @@ impl CodecRegistry {
             (Some(CustomCodec::ArrayToBytes(make)), Input::Elements { data_type, .. }) => {
                 make(configuration, data_type).map(Bound::ArrayToBytes)
             }
-            (Some(_), Input::Bytes(_)) => {
-                Err(CodecError::config("chain", format!("{name} takes an array, but bytes reach it")))
-            }
+            (Some(_), Input::Bytes(_)) => Err(CodecError::config(
+                "chain",
+                format!("{name} takes an array, but bytes reach it"),
+            )),
             (None, _) => Err(CodecError::Unknown { name: name.clone() }),
         }
     }
@@ -180,7 +196,11 @@ impl CodecRegistry {
 
 impl fmt::Debug for CodecRegistry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<_> = self.custom.iter().flat_map(|codecs| codecs.keys()).collect();
+        let names: Vec<_> = self
+            .custom
+            .iter()
+            .flat_map(|codecs| codecs.keys())
+            .collect();
         f.debug_tuple("CodecRegistry").field(&names).finish()
     }
 }

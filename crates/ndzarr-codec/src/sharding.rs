@@ -71,7 +71,10 @@ impl Sharding {
         binding: Binding<'_>,
     ) -> Result<Self, CodecError> {
         if config.chunk_shape.len() != ndim || config.chunk_shape.contains(&0) {
-            let what = format!("chunk_shape {:?} is not {ndim} lengths above 0", config.chunk_shape);
+            let what = format!(
+                "chunk_shape {:?} is not {ndim} lengths above 0",
+                config.chunk_shape
+            );
             return Err(CodecError::config(NAME, what));
         }
         let chunks = CodecChain::bind_with(&config.codecs, data_type, fill, ndim, binding)?;
@@ -88,7 +91,10 @@ impl Sharding {
         let mut index_shape = vec![1; ndim + 1];
         index_shape[ndim] = 2;
         if index.encoded_len(&index_shape).is_none() {
-            return Err(CodecError::config(NAME, "the index_codecs have no fixed encoded size"));
+            return Err(CodecError::config(
+                NAME,
+                "the index_codecs have no fixed encoded size",
+            ));
         }
         Ok(Self {
             chunk_shape: config.chunk_shape.clone(),
@@ -113,8 +119,10 @@ impl Sharding {
     pub(crate) fn check(&self, shard_shape: &[u64]) -> Result<(), CodecError> {
         for (shard, chunk) in shard_shape.iter().zip(&self.chunk_shape) {
             if shard % chunk != 0 {
-                let what =
-                    format!("inner chunks of shape {:?} do not divide {shard_shape:?}", self.chunk_shape);
+                let what = format!(
+                    "inner chunks of shape {:?} do not divide {shard_shape:?}",
+                    self.chunk_shape
+                );
                 return Err(CodecError::config(NAME, what));
             }
         }
@@ -160,14 +168,24 @@ impl Sharding {
     }
 
     fn index_shape(&self, shard_shape: &[u64]) -> Vec<u64> {
-        shard_shape.iter().zip(&self.chunk_shape).map(|(shard, chunk)| shard / chunk).chain([2]).collect()
+        shard_shape
+            .iter()
+            .zip(&self.chunk_shape)
+            .map(|(shard, chunk)| shard / chunk)
+            .chain([2])
+            .collect()
     }
 
     pub(crate) fn overhead(&self, shard_shape: &[u64]) -> u64 {
         // For each inner chunk: its index entry, the overhead that a codec may add to
         // incompressible data, and what filters that widen elements add.
-        let Some(len) = self.index_len(shard_shape) else { return u64::MAX >> 2 };
-        let counts = shard_shape.iter().zip(&self.chunk_shape).map(|(shard, chunk)| shard / chunk);
+        let Some(len) = self.index_len(shard_shape) else {
+            return u64::MAX >> 2;
+        };
+        let counts = shard_shape
+            .iter()
+            .zip(&self.chunk_shape)
+            .map(|(shard, chunk)| shard / chunk);
         let n = counts.fold(1, u64::saturating_mul);
         let added = self.chunks.overhead(&self.chunk_shape).saturating_mul(n);
         (len as u64).saturating_mul(64).saturating_add(added)
@@ -194,7 +212,9 @@ impl Sharding {
             entries = ShardIndex::entries_of(elements, layout, encoded);
             Ok::<_, CodecError>(())
         };
-        let decoded = self.index.decode(encoded, &self.index_shape(shard_shape), workspace, put);
+        let decoded = self
+            .index
+            .decode(encoded, &self.index_shape(shard_shape), workspace, put);
         decoded.map_err(|error| error.in_part("the index of the shard"))?;
         Ok(ShardIndex::new(entries, &layout, value_len, self.payload))
     }
@@ -216,7 +236,8 @@ impl Sharding {
         let entries = bytemuck::cast_slice_mut(&mut shard.entries);
         // An index may be large, so its byte order is changed in place.
         if self.index.is_c_order() {
-            self.index.encode_stored(entries, &shape, workspace, &mut out)?;
+            self.index
+                .encode_stored(entries, &shape, workspace, &mut out)?;
         } else {
             self.index.encode(entries, &shape, workspace, &mut out)?;
         }
@@ -226,5 +247,8 @@ impl Sharding {
 
 fn no_index(shard_len: u64, layout: &ShardLayout) -> CodecError {
     let index_len = layout.index_len();
-    CodecError::corrupt(NAME, format!("{shard_len} bytes are too few for an index of {index_len} bytes"))
+    CodecError::corrupt(
+        NAME,
+        format!("{shard_len} bytes are too few for an index of {index_len} bytes"),
+    )
 }

@@ -23,7 +23,14 @@ const BLOCK: usize = 32;
 ///
 /// # Panics
 /// If an index is outside its slice.
-pub fn copy(extent: &[usize], size: usize, src: &[u8], from: Strided<'_>, dst: &mut [u8], to: Strided<'_>) {
+pub fn copy(
+    extent: &[usize],
+    size: usize,
+    src: &[u8],
+    from: Strided<'_>,
+    dst: &mut [u8],
+    to: Strided<'_>,
+) {
     fn sized<const N: usize>(
         extent: &[usize],
         src: &[u8],
@@ -31,7 +38,13 @@ pub fn copy(extent: &[usize], size: usize, src: &[u8], from: Strided<'_>, dst: &
         dst: &mut [u8],
         to: Strided<'_>,
     ) {
-        copy_elements(extent, src.as_chunks::<N>().0, from, dst.as_chunks_mut::<N>().0, to);
+        copy_elements(
+            extent,
+            src.as_chunks::<N>().0,
+            from,
+            dst.as_chunks_mut::<N>().0,
+            to,
+        );
     }
     match size {
         0 => {}
@@ -43,18 +56,34 @@ pub fn copy(extent: &[usize], size: usize, src: &[u8], from: Strided<'_>, dst: &
         _ => {
             // The bytes of an element are one more axis.
             let in_bytes = |at: Strided<'_>| -> Vec<isize> {
-                at.strides.iter().map(|stride| stride * size as isize).chain([1]).collect()
+                at.strides
+                    .iter()
+                    .map(|stride| stride * size as isize)
+                    .chain([1])
+                    .collect()
             };
             let from_bytes = in_bytes(from);
             let to_bytes = in_bytes(to);
-            let from = Strided { offset: from.offset * size, strides: &from_bytes };
-            let to = Strided { offset: to.offset * size, strides: &to_bytes };
+            let from = Strided {
+                offset: from.offset * size,
+                strides: &from_bytes,
+            };
+            let to = Strided {
+                offset: to.offset * size,
+                strides: &to_bytes,
+            };
             copy_elements(&[extent, &[size]].concat(), src, from, dst, to);
         }
     }
 }
 
-fn copy_elements<T: Copy>(extent: &[usize], src: &[T], from: Strided<'_>, dst: &mut [T], to: Strided<'_>) {
+fn copy_elements<T: Copy>(
+    extent: &[usize],
+    src: &[T],
+    from: Strided<'_>,
+    dst: &mut [T],
+    to: Strided<'_>,
+) {
     if extent.contains(&0) {
         return;
     }
@@ -69,7 +98,9 @@ fn copy_elements<T: Copy>(extent: &[usize], src: &[T], from: Strided<'_>, dst: &
         if let Some((rows, _, row_stride)) = crossing {
             let start = |i: usize| (at + i as isize * from_step) as usize;
             let lines: Vec<&[T]> = (0..n).map(|i| &src[start(i)..start(i) + rows]).collect();
-            let rows = dst[to as usize..].chunks_mut(row_stride as usize).take(rows);
+            let rows = dst[to as usize..]
+                .chunks_mut(row_stride as usize)
+                .take(rows);
             let mut rows: Vec<&mut [T]> = rows.map(|row| &mut row[..n]).collect();
             transpose(&lines, &mut rows, |element| element);
         } else if from_step == 1 && to_step == 1 {
@@ -90,14 +121,20 @@ fn copy_elements<T: Copy>(extent: &[usize], src: &[T], from: Strided<'_>, dst: &
 /// # Panics
 /// If a line of `dst` has another length than `src`, or one of `src` than `dst`.
 pub fn transpose<S: Copy, D>(src: &[&[S]], dst: &mut [&mut [D]], each: impl Fn(S) -> D) {
-    assert!(src.iter().all(|line| line.len() == dst.len()) && dst.iter().all(|line| line.len() == src.len()));
+    assert!(
+        src.iter().all(|line| line.len() == dst.len())
+            && dst.iter().all(|line| line.len() == src.len())
+    );
     for (at, src) in (0..).step_by(BLOCK).zip(src.chunks(BLOCK)) {
         for (first, dst) in (0..).step_by(BLOCK).zip(dst.chunks_mut(BLOCK)) {
             match <&[&[S]; BLOCK]>::try_from(src) {
                 Ok(src) if dst.len() == BLOCK => transpose_block(src, first, dst, at, &each),
                 _ => {
                     for (i, line) in (first..).zip(dst) {
-                        line[at..].iter_mut().zip(src).for_each(|(to, src)| *to = each(src[i]));
+                        line[at..]
+                            .iter_mut()
+                            .zip(src)
+                            .for_each(|(to, src)| *to = each(src[i]));
                     }
                 }
             }
@@ -115,10 +152,14 @@ fn transpose_block<S: Copy, D>(
     each: &impl Fn(S) -> D,
 ) {
     let block: [[S; BLOCK]; BLOCK] = std::array::from_fn(|j| {
-        *src[j][first..].first_chunk::<BLOCK>().expect("the lines go on for a block")
+        *src[j][first..]
+            .first_chunk::<BLOCK>()
+            .expect("the lines go on for a block")
     });
     for (i, line) in dst.iter_mut().enumerate() {
-        let line = line[at..].first_chunk_mut::<BLOCK>().expect("the lines go on for a block");
+        let line = line[at..]
+            .first_chunk_mut::<BLOCK>()
+            .expect("the lines go on for a block");
         for (j, to) in line.iter_mut().enumerate() {
             *to = each(block[j][i]);
         }
@@ -178,7 +219,9 @@ pub fn is_all(bytes: &[u8], element: &[u8]) -> bool {
     // Each byte equals the one an element earlier, and the first element equals `element`: a
     // comparison at memory speed.
     size == 0
-        || (bytes.len() >= size && bytes[..size] == *element && bytes[size..] == bytes[..bytes.len() - size])
+        || (bytes.len() >= size
+            && bytes[..size] == *element
+            && bytes[size..] == bytes[..bytes.len() - size])
 }
 
 /// The order of the loops over two arrays of one shape.
@@ -199,19 +242,33 @@ impl Nesting {
         let mut axes: Vec<usize> = (0..extent.len()).collect();
         // An axis of one element has no meaningful stride: it goes to the outside.
         axes.sort_by_key(|&axis| {
-            Reverse(if extent[axis] == 1 { usize::MAX } else { to[axis].unsigned_abs() })
+            Reverse(if extent[axis] == 1 {
+                usize::MAX
+            } else {
+                to[axis].unsigned_abs()
+            })
         });
         let Some(&last) = axes.last().filter(|&&last| from[last] != 1) else {
-            return Self { axes, crosses: false };
+            return Self {
+                axes,
+                crosses: false,
+            };
         };
-        let crossing = axes.iter().position(|&axis| from[axis] == 1 && extent[axis] >= MIN_TRANSPOSED_LEN);
+        let crossing = axes
+            .iter()
+            .position(|&axis| from[axis] == 1 && extent[axis] >= MIN_TRANSPOSED_LEN);
         let mut crosses = false;
         if let Some(position) = crossing {
             let axis = axes.remove(position);
-            crosses =
-                to[last] == 1 && extent[last] >= MIN_TRANSPOSED_LEN && to[axis] >= extent[last] as isize;
+            crosses = to[last] == 1
+                && extent[last] >= MIN_TRANSPOSED_LEN
+                && to[axis] >= extent[last] as isize;
             // Lines of the source are faster than short lines of the destination.
-            let position = if extent[last] < MIN_TRANSPOSED_LEN { axes.len() } else { axes.len() - 1 };
+            let position = if extent[last] < MIN_TRANSPOSED_LEN {
+                axes.len()
+            } else {
+                axes.len() - 1
+            };
             axes.insert(position, axis);
         }
         Self { axes, crosses }
@@ -224,7 +281,10 @@ pub(crate) type Loop = (usize, isize, isize);
 /// The nested loops, without axes of one element, and with axes merged where both sides are
 /// contiguous; and true if the last two cross.
 fn merged_axes(extent: &[usize], from: &[isize], to: &[isize]) -> (Vec<Loop>, bool) {
-    let Nesting { axes: order, crosses } = Nesting::new(extent, from, to);
+    let Nesting {
+        axes: order,
+        crosses,
+    } = Nesting::new(extent, from, to);
     let mut axes: Vec<Loop> = Vec::with_capacity(extent.len());
     for axis in order {
         let n = extent[axis];
@@ -257,7 +317,12 @@ pub(crate) struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     pub(crate) fn new(axes: &'a [Loop], from: isize, to: isize) -> Self {
-        Self { axes, index: vec![0; axes.len()], positions: (from, to), done: false }
+        Self {
+            axes,
+            index: vec![0; axes.len()],
+            positions: (from, to),
+            done: false,
+        }
     }
 
     pub(crate) fn next(&mut self) -> Option<(isize, isize)> {
@@ -348,9 +413,16 @@ mod tests {
 
     #[test]
     fn loops_go_along_memory() {
-        let check = |extent: &[usize], from: &[isize], to: &[isize], axes: &[usize], crosses: bool| {
-            assert_eq!(Nesting::new(extent, from, to), Nesting { axes: axes.to_vec(), crosses });
-        };
+        let check =
+            |extent: &[usize], from: &[isize], to: &[isize], axes: &[usize], crosses: bool| {
+                assert_eq!(
+                    Nesting::new(extent, from, to),
+                    Nesting {
+                        axes: axes.to_vec(),
+                        crosses
+                    }
+                );
+            };
         let c = [3000, 60, 1];
         let f = [1, 40, 2000];
         check(&[40, 50, 60], &c, &c, &[0, 1, 2], false);

@@ -29,7 +29,11 @@ pub(crate) struct Vlen {
 
 impl Vlen {
     /// Binds a codec. All elements of a chunk together may have at most `limit` bytes.
-    pub(crate) fn bind(config: &VlenConfig, data_type: &DataType, limit: usize) -> Result<Self, CodecError> {
+    pub(crate) fn bind(
+        config: &VlenConfig,
+        data_type: &DataType,
+        limit: usize,
+    ) -> Result<Self, CodecError> {
         let name = config.name();
         let codec: Box<dyn VlenCodec> = match (config, data_type) {
             (VlenConfig::Utf8, DataType::String) | (VlenConfig::Bytes, DataType::Bytes) => {
@@ -38,16 +42,27 @@ impl Vlen {
             (VlenConfig::Array { endian }, DataType::VlenArray(elements)) => {
                 Box::new(framed::Framed::of_numbers(name, elements, *endian, limit)?)
             }
-            (VlenConfig::Json2, DataType::Json) => {
-                Box::new(nested::Nested { name, decode: json2::decode, encode: json2::encode, limit })
-            }
-            (VlenConfig::Msgpack2, DataType::Json) => {
-                Box::new(nested::Nested { name, decode: msgpack2::decode, encode: msgpack2::encode, limit })
-            }
+            (VlenConfig::Json2, DataType::Json) => Box::new(nested::Nested {
+                name,
+                decode: json2::decode,
+                encode: json2::encode,
+                limit,
+            }),
+            (VlenConfig::Msgpack2, DataType::Json) => Box::new(nested::Nested {
+                name,
+                decode: msgpack2::decode,
+                encode: msgpack2::encode,
+                limit,
+            }),
             (VlenConfig::Categorize(labels), DataType::String) => {
                 Box::new(categorize::Categories::new(labels, limit)?)
             }
-            _ => return Err(CodecError::config(name, format!("does not take elements of {data_type}"))),
+            _ => {
+                return Err(CodecError::config(
+                    name,
+                    format!("does not take elements of {data_type}"),
+                ));
+            }
         };
         Ok(Self { codec, limit })
     }
@@ -56,14 +71,22 @@ impl Vlen {
 impl Stage for Vlen {
     fn decode(
         &self,
-        Value { bytes, shape, pipe, .. }: Value<'_>,
+        Value {
+            bytes, shape, pipe, ..
+        }: Value<'_>,
         workspace: &mut Workspace,
         put: &mut Put<'_>,
     ) -> Result<(), CodecError> {
         let max = self.codec.payload_limit(shape, self.limit);
         pipe.lend(bytes, max, workspace, |payload, _| {
             let (slots, bytes) = self.codec.decode(payload, shape)?;
-            put(Elements::Vlen { slots: &slots, bytes: &bytes }, shape);
+            put(
+                Elements::Vlen {
+                    slots: &slots,
+                    bytes: &bytes,
+                },
+                shape,
+            );
             Ok(())
         })
     }
@@ -79,6 +102,8 @@ impl Stage for Vlen {
         let (slots, bytes) = variable(elements)?;
         // A chunk that could not be read back is not written.
         n_slots(shape, self.limit)?;
-        pipe.encode_made(out, workspace, |payload, _| self.codec.encode(slots, bytes, shape, payload))
+        pipe.encode_made(out, workspace, |payload, _| {
+            self.codec.encode(slots, bytes, shape, payload)
+        })
     }
 }

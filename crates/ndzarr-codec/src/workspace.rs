@@ -21,7 +21,12 @@ pub struct Buffer {
 
 impl std::fmt::Debug for Workspace {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Workspace({} buffers, {} contexts)", self.buffers.len(), self.contexts.len())
+        write!(
+            f,
+            "Workspace({} buffers, {} contexts)",
+            self.buffers.len(),
+            self.contexts.len()
+        )
     }
 }
 
@@ -46,12 +51,14 @@ impl Workspace {
         let fitting = (0..self.buffers.len()).filter(|&i| len(&self.buffers[i]) >= words);
         let best = fitting.min_by_key(|&i| len(&self.buffers[i]));
         let best = best.or_else(|| (0..self.buffers.len()).max_by_key(|&i| len(&self.buffers[i])));
-        let mut buffer = best.map(|i| self.buffers.swap_remove(i)).unwrap_or_default();
+        let mut buffer = best
+            .map(|i| self.buffers.swap_remove(i))
+            .unwrap_or_default();
         if words > buffer.words.len() {
             // The allocator zeroes lazily: memory that is never written to costs nothing.
             buffer.words = Vec::new();
-            buffer.words =
-                bytemuck::allocation::try_zeroed_vec(words).map_err(|()| OutOfMemory { byte_len })?;
+            buffer.words = bytemuck::allocation::try_zeroed_vec(words)
+                .map_err(|()| OutOfMemory { byte_len })?;
         }
         buffer.byte_len = byte_len;
         Ok(buffer)
@@ -79,7 +86,8 @@ impl Workspace {
     pub fn take_filled(&mut self, byte_len: usize) -> Result<Vec<u8>, OutOfMemory> {
         let mut bytes = self.bytes.pop().unwrap_or_default();
         if byte_len > bytes.capacity() {
-            bytes = bytemuck::allocation::try_zeroed_vec(byte_len).map_err(|()| OutOfMemory { byte_len })?;
+            bytes = bytemuck::allocation::try_zeroed_vec(byte_len)
+                .map_err(|()| OutOfMemory { byte_len })?;
         }
         bytes.resize(byte_len, 0);
         Ok(bytes)
@@ -95,8 +103,13 @@ impl Workspace {
 
     /// This thread's context of type `C`, made at the first use.
     pub fn context<C: Any + Send>(&mut self, make: impl FnOnce() -> C) -> &mut C {
-        let context = self.contexts.entry(TypeId::of::<C>()).or_insert_with(|| Box::new(make()));
-        context.downcast_mut().expect("the entry of a type's id holds that type")
+        let context = self
+            .contexts
+            .entry(TypeId::of::<C>())
+            .or_insert_with(|| Box::new(make()));
+        context
+            .downcast_mut()
+            .expect("the entry of a type's id holds that type")
     }
 }
 

@@ -109,8 +109,8 @@ pub(crate) enum Command {
         #[arg(long, conflicts_with = "create")]
         validate: bool,
     },
-    /// Create an N5 dataset of one block of 5 by 2 elements, which may have fewer or more of them, or print
-    /// those of such a block.
+    /// Create an N5 dataset of one block of 5 by 2 elements, which may have fewer or more of them,
+    /// or print those of such a block.
     #[command(hide = true)]
     Block(BlockArguments),
     /// Run commands from standard input, each line the JSON list of a command's arguments; each
@@ -233,7 +233,12 @@ pub(crate) struct BlockArguments {
     #[arg(long, value_name = "TYPE")]
     pub(crate) create: Option<String>,
     /// The elements, or the bytes of the object.
-    #[arg(long, value_delimiter = ',', allow_hyphen_values = true, requires = "create")]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        allow_hyphen_values = true,
+        requires = "create"
+    )]
     pub(crate) elements: Vec<i64>,
 }
 

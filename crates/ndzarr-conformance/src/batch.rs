@@ -15,7 +15,11 @@ pub(crate) fn run(input: impl BufRead, out: &mut dyn Write) -> Result<(), Failur
     for line in input.lines() {
         let (status, stdout, stderr) = answer(&line?);
         let stdout = String::from_utf8_lossy(&stdout);
-        writeln!(out, "{}", json!({"status": status, "stdout": stdout, "stderr": stderr}))?;
+        writeln!(
+            out,
+            "{}",
+            json!({"status": status, "stdout": stdout, "stderr": stderr})
+        )?;
         out.flush()?;
     }
     Ok(())
@@ -33,7 +37,9 @@ fn answer(line: &str) -> (u8, Vec<u8>, String) {
     };
     let mut stdout = Vec::new();
     // A panic concerns one command and must not lose the others.
-    match catch_unwind(AssertUnwindSafe(|| crate::run::run(&arguments, &mut stdout))) {
+    match catch_unwind(AssertUnwindSafe(|| {
+        crate::run::run(&arguments, &mut stdout)
+    })) {
         Ok(Ok(())) => (0, stdout, String::new()),
         Ok(Err(failure)) => (1, stdout, format!("error: {failure}")),
         Err(_) => (101, stdout, "error: panicked".to_owned()),

@@ -1,4 +1,5 @@
-//! Single blocks of N5 datasets as stored: of fewer or more elements than their size says, or objects.
+//! Single blocks of N5 datasets as stored: of fewer or more elements than their size says, or
+//! objects.
 
 use std::io::Write;
 
@@ -34,13 +35,24 @@ pub(crate) fn run(arguments: &BlockArguments, out: &mut dyn Write) -> Result<(),
     }
 }
 
-fn object(array: &AnyArray, arguments: &BlockArguments, out: &mut dyn Write) -> Result<(), Failure> {
+fn object(
+    array: &AnyArray,
+    arguments: &BlockArguments,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
     let blocks = array.n5_blocks();
     if arguments.create.is_some() {
-        let bytes = arguments.elements.iter().map(|&element| u8::try_from(element));
+        let bytes = arguments
+            .elements
+            .iter()
+            .map(|&element| u8::try_from(element));
         return Ok(blocks.write_object(&[0, 0], &bytes.collect::<Result<Vec<_>, _>>()?)?);
     }
-    Ok(writeln!(out, "{}", json!({"elements": blocks.read_object(&[0, 0])?}))?)
+    Ok(writeln!(
+        out,
+        "{}",
+        json!({"elements": blocks.read_object(&[0, 0])?})
+    )?)
 }
 
 fn numbers<T: PlainElement + TryFrom<i64> + Into<i64>>(
@@ -49,11 +61,29 @@ fn numbers<T: PlainElement + TryFrom<i64> + Into<i64>>(
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     if arguments.create.is_some() {
-        let elements = arguments.elements.iter().map(|&element| T::try_from(element).ok());
-        let elements = elements.collect::<Option<Vec<T>>>().ok_or_else(|| Failure::new("out of range"))?;
-        return Ok(array.n5_blocks().write(&[0, 0], &N5Block { size: SIZE.to_vec(), elements })?);
+        let elements = arguments
+            .elements
+            .iter()
+            .map(|&element| T::try_from(element).ok());
+        let elements = elements
+            .collect::<Option<Vec<T>>>()
+            .ok_or_else(|| Failure::new("out of range"))?;
+        return Ok(array.n5_blocks().write(
+            &[0, 0],
+            &N5Block {
+                size: SIZE.to_vec(),
+                elements,
+            },
+        )?);
     }
-    let block = array.n5_blocks().read(&[0, 0])?.ok_or_else(|| Failure::new("there is no block"))?;
+    let block = array
+        .n5_blocks()
+        .read(&[0, 0])?
+        .ok_or_else(|| Failure::new("there is no block"))?;
     let elements: Vec<i64> = block.elements.into_iter().map(Into::into).collect();
-    Ok(writeln!(out, "{}", json!({"size": block.size, "elements": elements}))?)
+    Ok(writeln!(
+        out,
+        "{}",
+        json!({"size": block.size, "elements": elements})
+    )?)
 }

@@ -13,14 +13,19 @@ use crate::failure::Failure;
 pub(crate) fn run(arguments: &ConvertArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let open = arguments.node.options();
     let format = arguments.to.into();
-    let mut options = CopyOptions::new().format(format).n5_axes(arguments.node.n5_axes.into()).open(open);
+    let mut options = CopyOptions::new()
+        .format(format)
+        .n5_axes(arguments.node.n5_axes.into())
+        .open(open);
     if matches!(arguments.loss, LossArgument::Record) {
         options = options.record_losses();
     }
     let source = arguments.node.place();
     let path = &arguments.node.node;
     let into = &arguments.into;
-    let is_archive = into.extension().is_some_and(|ending| ending == "zip" || ending == "ozx");
+    let is_archive = into
+        .extension()
+        .is_some_and(|ending| ending == "zip" || ending == "ozx");
     let report = if is_archive && !into.is_dir() {
         let archive = ZipWriter::create_file(into)?;
         let report = copy(source, (&archive, path), &options)?;

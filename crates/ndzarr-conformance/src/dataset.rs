@@ -55,14 +55,20 @@ pub(crate) fn read(store: &Path, out: &mut dyn Write) -> Result<(), Failure> {
     let dataset = Dataset::open(place(store, ""))?;
     for line in io::stdin().lines() {
         let answer = answer(&dataset, serde_json::from_str(&line?)?);
-        writeln!(out, "{}", answer.unwrap_or_else(|failure| json!({"error": failure.to_string()})))?;
+        writeln!(
+            out,
+            "{}",
+            answer.unwrap_or_else(|failure| json!({"error": failure.to_string()}))
+        )?;
     }
     Ok(())
 }
 
 fn answer(dataset: &Dataset, request: Request) -> Result<Value, Failure> {
     let Some(name) = request.variable else {
-        return Ok(json!({"coordinates": dataset.coordinates(), "data_variables": dataset.data_variables()}));
+        return Ok(
+            json!({"coordinates": dataset.coordinates(), "data_variables": dataset.data_variables()}),
+        );
     };
     let mut variable = dataset.variable(&name)?;
     for (coordinate, how) in request.sel {
@@ -71,15 +77,22 @@ fn answer(dataset: &Dataset, request: Request) -> Result<Value, Failure> {
             How::One(Label::Text(label)) => variable.sel(&coordinate, label),
             How::Nearest(Label::Number(label)) => variable.sel(&coordinate, Labels::nearest(label)),
             How::Nearest(Label::Text(label)) => variable.sel(&coordinate, Labels::nearest(label)),
-            How::Range(Label::Number(start), Label::Number(end)) => variable.sel(&coordinate, start..=end),
-            How::Range(Label::Text(start), Label::Text(end)) => variable.sel(&coordinate, start..=end),
+            How::Range(Label::Number(start), Label::Number(end)) => {
+                variable.sel(&coordinate, start..=end)
+            }
+            How::Range(Label::Text(start), Label::Text(end)) => {
+                variable.sel(&coordinate, start..=end)
+            }
             How::Range(..) => return Err(Failure::new("a range from a number to a text")),
             How::List(labels) => {
                 let texts: Option<Vec<String>> = labels.iter().map(Label::text).collect();
                 let numbers: Option<Vec<f64>> = labels.iter().map(Label::number).collect();
                 variable.sel(
                     &coordinate,
-                    texts.map(Labels::from).or(numbers.map(Labels::from)).unwrap_or_else(|| "".into()),
+                    texts
+                        .map(Labels::from)
+                        .or(numbers.map(Labels::from))
+                        .unwrap_or_else(|| "".into()),
                 )
             }
         }?;
@@ -92,11 +105,19 @@ fn answer(dataset: &Dataset, request: Request) -> Result<Value, Failure> {
 
 impl Label {
     fn text(&self) -> Option<String> {
-        if let Self::Text(text) = self { Some(text.clone()) } else { None }
+        if let Self::Text(text) = self {
+            Some(text.clone())
+        } else {
+            None
+        }
     }
 
     fn number(&self) -> Option<f64> {
-        if let Self::Number(number) = self { Some(*number) } else { None }
+        if let Self::Number(number) = self {
+            Some(*number)
+        } else {
+            None
+        }
     }
 }
 
@@ -106,7 +127,11 @@ fn shown(variable: &Variable) -> Result<Value, Failure> {
     let (name, shape, values) = if matches!(data_type, DataType::DateTime64 { .. }) {
         let times = variable.read_times()?;
         let text = |time: &Option<Time>| time.map_or(Value::Null, |time| time.to_string().into());
-        ("times".to_owned(), times.shape().to_vec(), times.iter().map(text).collect())
+        (
+            "times".to_owned(),
+            times.shape().to_vec(),
+            times.iter().map(text).collect(),
+        )
     } else {
         let elements = variable.read()?;
         let values: Vec<Value> = match &elements {
@@ -114,9 +139,16 @@ fn shown(variable: &Variable) -> Result<Value, Failure> {
             AnyElements::String(array) => array.iter().map(|text| text[..].into()).collect(),
             AnyElements::Int64(array) => array.iter().map(|&element| element.into()).collect(),
             AnyElements::UInt64(array) => array.iter().map(|&element| element.into()).collect(),
-            AnyElements::TimeDelta64(array) => {
-                array.iter().map(|count| if count.is_nat() { Value::Null } else { count.0.into() }).collect()
-            }
+            AnyElements::TimeDelta64(array) => array
+                .iter()
+                .map(|count| {
+                    if count.is_nat() {
+                        Value::Null
+                    } else {
+                        count.0.into()
+                    }
+                })
+                .collect(),
             elements => {
                 for_each_type!(elements, |array: Number| array.iter().map(|&element| number(element)).collect(), _ => {
                     return Err(Failure::new(format_args!("elements of {data_type}")));
@@ -151,22 +183,43 @@ pub(crate) fn write(store: &Path, format: Format) -> Result<(), Failure> {
     let mut dataset = Dataset::create(place(store, ""), format)?;
     for line in io::stdin().lines() {
         let new: New = serde_json::from_str(&line?)?;
-        let shape: Vec<usize> = new.dimensions.iter().map(|(_, length)| *length as usize).collect();
-        let dimensions = new.dimensions.iter().map(|(name, length)| (&name[..], *length));
-        let calendar =
-            new.attributes.get("calendar").and_then(Value::as_str).unwrap_or("standard").to_owned();
-        let is_times =
-            new.attributes.get("units").and_then(Value::as_str).is_some_and(|units| units.contains("since"));
+        let shape: Vec<usize> = new
+            .dimensions
+            .iter()
+            .map(|(_, length)| *length as usize)
+            .collect();
+        let dimensions = new
+            .dimensions
+            .iter()
+            .map(|(name, length)| (&name[..], *length));
+        let calendar = new
+            .attributes
+            .get("calendar")
+            .and_then(Value::as_str)
+            .unwrap_or("standard")
+            .to_owned();
+        let is_times = new
+            .attributes
+            .get("units")
+            .and_then(Value::as_str)
+            .is_some_and(|units| units.contains("since"));
         let data_type = data_type(&new.data_type)?;
         let attributes = Value::Object(new.attributes);
-        let variable = dataset.create_variable(&new.name, data_type, dimensions, attributes, |layout| {
-            layout.chunks(new.chunks)
-        })?;
+        let variable =
+            dataset.create_variable(&new.name, data_type, dimensions, attributes, |layout| {
+                layout.chunks(new.chunks)
+            })?;
         if is_times {
             let time = |text: &Value| {
-                text.as_str().map(|text| Time::parse(text, calendar_of(&calendar))).transpose()
+                text.as_str()
+                    .map(|text| Time::parse(text, calendar_of(&calendar)))
+                    .transpose()
             };
-            let times = new.values.iter().map(time).collect::<Result<Vec<Option<Time>>, _>>()?;
+            let times = new
+                .values
+                .iter()
+                .map(time)
+                .collect::<Result<Vec<Option<Time>>, _>>()?;
             variable.write_times(&ArrayD::from_shape_vec(shape, times)?)?;
         } else {
             variable.write(elements(new.values, shape)?)?;
@@ -198,7 +251,10 @@ fn data_type(name: &str) -> Result<DataType, Failure> {
         bits("uint").map(|bits| DataType::UInt { bits }),
         bits("float").map(|bits| DataType::Float { bits }),
     ];
-    of.into_iter().flatten().next().ok_or_else(|| Failure::new(format_args!("the type {name}")))
+    of.into_iter()
+        .flatten()
+        .next()
+        .ok_or_else(|| Failure::new(format_args!("the type {name}")))
 }
 
 /// Texts, bools, integers, or floats with `null` for NaN.
@@ -215,7 +271,13 @@ fn elements(values: Vec<Value>, shape: Vec<usize>) -> Result<AnyElements, Failur
     if let Some(integers) = all(&values, Value::as_i64) {
         return Ok(ArrayD::from_shape_vec(shape, integers)?.into());
     }
-    let float = |value: &Value| if value.is_null() { Some(f64::NAN) } else { value.as_f64() };
+    let float = |value: &Value| {
+        if value.is_null() {
+            Some(f64::NAN)
+        } else {
+            value.as_f64()
+        }
+    };
     let floats = all(&values, float).ok_or_else(|| Failure::new("values of several kinds"))?;
     Ok(ArrayD::from_shape_vec(shape, floats)?.into())
 }

@@ -21,8 +21,14 @@ pub(crate) fn print(path: &Path, out: &mut dyn Write) -> Result<(), Failure> {
             writeln!(out, "{value}")
         };
         match data_type.elem_size() {
-            Some(size) => array.read_bytes(&part)?.chunks_exact(size).try_for_each(print)?,
-            None => array.read_vlen(&part)?.iter().try_for_each(|element| print(element))?,
+            Some(size) => array
+                .read_bytes(&part)?
+                .chunks_exact(size)
+                .try_for_each(print)?,
+            None => array
+                .read_vlen(&part)?
+                .iter()
+                .try_for_each(|element| print(element))?,
         }
     }
     Ok(out.flush()?)

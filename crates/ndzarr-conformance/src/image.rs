@@ -5,10 +5,13 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use ndzarr::ndarray::ArrayD;
-use ndzarr::{AnyArray, Cast, DataType, Format, Group, MemoryStore, Number, RunOptions, for_each_type};
+use ndzarr::{
+    AnyArray, Cast, DataType, Format, Group, MemoryStore, Number, RunOptions, for_each_type,
+};
 use ndzarr_ome::metadata::{Channel, ImageLabel, LabelColor, Window};
 use ndzarr_ome::{
-    Axis, AxisKind, Convention, Downsample, Finding, Metadata, Multiscale, NewMultiscale, Requirement,
+    Axis, AxisKind, Convention, Downsample, Finding, Metadata, Multiscale, NewMultiscale,
+    Requirement,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -46,7 +49,10 @@ struct NewAxis {
 /// Prints a line of JSON that lists all images of a group, with the elements of all levels.
 pub(crate) fn describe(store: &Path, out: &mut dyn Write) -> Result<(), Failure> {
     let group = Group::open(place(store, ""))?;
-    let images = Multiscale::find(&group)?.iter().map(described).collect::<Result<Vec<_>, _>>()?;
+    let images = Multiscale::find(&group)?
+        .iter()
+        .map(described)
+        .collect::<Result<Vec<_>, _>>()?;
     writeln!(out, "{}", Value::Array(images))?;
     Ok(())
 }
@@ -107,7 +113,9 @@ pub(crate) fn validate(paths: &[std::path::PathBuf], out: &mut dyn Write) -> Res
     for path in paths {
         let answer = match validated(path) {
             Ok(answer) => answer,
-            Err(failure) => json!({"opens": false, "error": failure.to_string(), "must": [], "should": []}),
+            Err(failure) => {
+                json!({"opens": false, "error": failure.to_string(), "must": [], "should": []})
+            }
         };
         writeln!(out, "{answer}")?;
     }
@@ -120,11 +128,18 @@ fn validated(path: &Path) -> Result<Value, Failure> {
     } else {
         let text = fs::read(path).map_err(|error| Failure::of_file(path, &error))?;
         let attributes: Value = serde_json::from_slice(&text)?;
-        Group::builder().format(Format::Zarr3).attributes(attributes).create(MemoryStore::new())?
+        Group::builder()
+            .format(Format::Zarr3)
+            .attributes(attributes)
+            .create(MemoryStore::new())?
     };
     let findings = ndzarr_ome::validate(group.attributes());
     let of = |requirement| -> Vec<String> {
-        findings.iter().filter(|finding| finding.requirement == requirement).map(Finding::to_string).collect()
+        findings
+            .iter()
+            .filter(|finding| finding.requirement == requirement)
+            .map(Finding::to_string)
+            .collect()
     };
     let images = Multiscale::find(&group);
     Ok(json!({
@@ -150,18 +165,41 @@ pub(crate) fn create(store: &Path, format: Format) -> Result<(), Failure> {
     };
     let axes = new.axes.into_iter().map(|axis| {
         let named = Axis::new(axis.name);
-        (if let Some(unit) = axis.unit { named.with_unit(unit) } else { named }, axis.len)
+        (
+            if let Some(unit) = axis.unit {
+                named.with_unit(unit)
+            } else {
+                named
+            },
+            axis.len,
+        )
     });
     let data_type = DataType::from_name(&new.data_type)
         .ok_or_else(|| Failure::new(format_args!("the type {}", new.data_type)))?;
     let mut metadata = Metadata::default();
     if new.is_label {
-        let colors = vec![LabelColor { value: 1, rgba: Some([255, 0, 0, 128]) }];
-        metadata.image_label = Some(ImageLabel { colors, ..ImageLabel::default() });
+        let colors = vec![LabelColor {
+            value: 1,
+            rgba: Some([255, 0, 0, 128]),
+        }];
+        metadata.image_label = Some(ImageLabel {
+            colors,
+            ..ImageLabel::default()
+        });
     } else {
-        let window = Some(Window { start: 0.0, end: 100.0, min: 0.0, max: 255.0 });
+        let window = Some(Window {
+            start: 0.0,
+            end: 100.0,
+            min: 0.0,
+            max: 255.0,
+        });
         let label = Some("one".to_owned());
-        metadata.channels = vec![Channel { label, color: Some([0, 255, 127]), window, active: Some(true) }];
+        metadata.channels = vec![Channel {
+            label,
+            color: Some([0, 255, 127]),
+            window,
+            active: Some(true),
+        }];
     }
     let mut description = NewMultiscale::new(data_type, axes)
         .scale(new.scale)
@@ -175,7 +213,11 @@ pub(crate) fn create(store: &Path, format: Format) -> Result<(), Failure> {
     }
     let image = Multiscale::create(place(store, ""), format, &description, |layout| {
         let layout = layout.chunks(&new.chunks);
-        if let Some(shards) = &new.shards { layout.shards(shards) } else { layout }
+        if let Some(shards) = &new.shards {
+            layout.shards(shards)
+        } else {
+            layout
+        }
     })?;
     let finest = image.array(0)?;
     let elements = ArrayD::from_shape_vec(shape, new.values)?;

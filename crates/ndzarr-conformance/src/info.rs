@@ -26,7 +26,8 @@ pub(crate) fn list(
     consolidated: ConsolidatedUse,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let mut print = |path: &str, node: &str| writeln!(out, "{}", json!({"path": path, "node": node}));
+    let mut print =
+        |path: &str, node: &str| writeln!(out, "{}", json!({"path": path, "node": node}));
     let options = OpenOptions::new().format(format).consolidated(consolidated);
     match options.open_node(Storage::folder(store))? {
         AnyNode::Array(_) => print("", "array")?,
@@ -61,7 +62,12 @@ fn of_group(group: &Group) -> Result<Value, Failure> {
     let members: Map<String, Value> = group
         .children()?
         .iter()
-        .map(|child| (child.name().to_owned(), Value::from(kind_name(child.kind()))))
+        .map(|child| {
+            (
+                child.name().to_owned(),
+                Value::from(kind_name(child.kind())),
+            )
+        })
         .collect();
     Ok(json!({
         "format": format_name(group.format()),
@@ -79,7 +85,10 @@ fn innermost_chunk_shape(array: &AnyArray) -> Vec<u64> {
         return shape;
     }
     // Chunks may differ in shape.
-    let first = spec.grid().ok().and_then(|grid| grid.shape_of(&vec![0; spec.shape.len()]));
+    let first = spec
+        .grid()
+        .ok()
+        .and_then(|grid| grid.shape_of(&vec![0; spec.shape.len()]));
     first.unwrap_or_else(|| spec.unit_shape.clone())
 }
 

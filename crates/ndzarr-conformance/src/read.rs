@@ -15,7 +15,10 @@ pub(crate) fn run(arguments: &ReadArguments, out: &mut dyn Write) -> Result<(), 
     let array = match arguments.node.open()? {
         AnyNode::Array(array) => array,
         AnyNode::Group(_) => {
-            return Err(Failure::new(format_args!("{:?} is a group, and no array", arguments.node.node)));
+            return Err(Failure::new(format_args!(
+                "{:?} is a group, and no array",
+                arguments.node.node
+            )));
         }
     };
     let region = match &arguments.region {
@@ -27,7 +30,8 @@ pub(crate) fn run(arguments: &ReadArguments, out: &mut dyn Write) -> Result<(), 
     for part in rows_of_chunks(&array, &region) {
         if array.data_type().elem_size().is_none() {
             for element in array.read_vlen(&part)? {
-                file.write_all(&u32::try_from(element.len())?.to_le_bytes()).map_err(in_file)?;
+                file.write_all(&u32::try_from(element.len())?.to_le_bytes())
+                    .map_err(in_file)?;
                 file.write_all(&element).map_err(in_file)?;
             }
             continue;
@@ -43,10 +47,15 @@ pub(crate) fn run(arguments: &ReadArguments, out: &mut dyn Write) -> Result<(), 
 /// Parts a region along its first axis at the borders of stored chunks, so that one row of these at
 /// a time is in memory.
 pub(crate) fn rows_of_chunks(array: &AnyArray, region: &[Range<u64>]) -> Vec<Vec<Range<u64>>> {
-    let Some((first, others)) = region.split_first() else { return vec![Vec::new()] };
+    let Some((first, others)) = region.split_first() else {
+        return vec![Vec::new()];
+    };
     let step = array.spec().unit_shape.first().copied().unwrap_or(1).max(1);
     // The array refuses what does not fit.
-    let fits = array.shape().first().is_some_and(|&length| first.end <= length);
+    let fits = array
+        .shape()
+        .first()
+        .is_some_and(|&length| first.end <= length);
     if !fits || first.start >= first.end {
         return vec![region.to_vec()];
     }
@@ -54,7 +63,11 @@ pub(crate) fn rows_of_chunks(array: &AnyArray, region: &[Range<u64>]) -> Vec<Vec
     let mut start = first.start;
     while start < first.end {
         let stop = (start / step + 1).saturating_mul(step).min(first.end);
-        parts.push(std::iter::once(start..stop).chain(others.iter().cloned()).collect());
+        parts.push(
+            std::iter::once(start..stop)
+                .chain(others.iter().cloned())
+                .collect(),
+        );
         start = stop;
     }
     parts

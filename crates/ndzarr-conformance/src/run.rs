@@ -15,9 +15,11 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
     }
     match &arguments.command {
         Some(Command::Info { node }) => info::print(node, out),
-        Some(Command::List { store, format, consolidated }) => {
-            info::list(store, format.map(Into::into), (*consolidated).into(), out)
-        }
+        Some(Command::List {
+            store,
+            format,
+            consolidated,
+        }) => info::list(store, format.map(Into::into), (*consolidated).into(), out),
         Some(Command::Read(read)) => read::run(read, out),
         Some(Command::Write(write)) => write::run(write),
         Some(Command::Convert(arguments)) => copy::run(arguments, out),
@@ -25,9 +27,19 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Fail
             Ok(Group::open((Storage::folder(store), node))?.consolidate()?)
         }
         Some(Command::Select { store, node }) => select::run(store, node, out),
-        Some(Command::Dataset { store, create: None }) => dataset::read(store, out),
-        Some(Command::Dataset { store, create: Some(format) }) => dataset::write(store, (*format).into()),
-        Some(Command::Image { paths, validate: true, .. }) => image::validate(paths, out),
+        Some(Command::Dataset {
+            store,
+            create: None,
+        }) => dataset::read(store, out),
+        Some(Command::Dataset {
+            store,
+            create: Some(format),
+        }) => dataset::write(store, (*format).into()),
+        Some(Command::Image {
+            paths,
+            validate: true,
+            ..
+        }) => image::validate(paths, out),
         Some(Command::Image { paths, create, .. }) => match (&paths[..], create) {
             ([store], None) => image::describe(store, out),
             ([store], Some(format)) => image::create(store, (*format).into()),

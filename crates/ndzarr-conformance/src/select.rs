@@ -74,16 +74,30 @@ enum Along {
     },
 }
 
-/// Answers each line of the input, a request, with a line: the shape and the elements in C order; an
-/// empty line after a write; or the error about a selection that does not fit.
-pub(crate) fn run(store: &Path, node: &str, out: &mut dyn Write) -> std::result::Result<(), Failure> {
+/// Answers each line of the input, a request, with a line: the shape and the elements in C order;
+/// an empty line after a write; or the error about a selection that does not fit.
+pub(crate) fn run(
+    store: &Path,
+    node: &str,
+    out: &mut dyn Write,
+) -> std::result::Result<(), Failure> {
     let array = Array::<i32>::open(place(store, node))?;
     let async_array = block_on(asynchronous::Array::<i32>::open(place(store, node)))?;
     let shape: Vec<usize> = array.shape().iter().map(|&n| n as usize).collect();
     for line in io::stdin().lines() {
-        let Request { selection, values, fill, asynchronous } = serde_json::from_str(&line?)?;
-        let call =
-            Call { array: array.clone(), async_array: async_array.clone(), values, fill, asynchronous };
+        let Request {
+            selection,
+            values,
+            fill,
+            asynchronous,
+        } = serde_json::from_str(&line?)?;
+        let call = Call {
+            array: array.clone(),
+            async_array: async_array.clone(),
+            values,
+            fill,
+            asynchronous,
+        };
         let answer = match selection {
             Selected::Lists(lists) => call.run(lists),
             Selected::Masks(masks) => call.run(masks),
@@ -96,12 +110,16 @@ pub(crate) fn run(store: &Path, node: &str, out: &mut dyn Write) -> std::result:
                 call.run(&slices[..])
             }
             Selected::Names(names) => {
-                let by_name = names.into_iter().fold(array.by_name(), |by_name, (name, along)| match along {
-                    Along::Index(at) => by_name.axis(name, at),
-                    Along::Mask(mask) => by_name.axis(name, mask),
-                    Along::List(list) => by_name.axis(name, list),
-                    Along::Slice { start, end, step } => by_name.axis(name, Slice { start, end, step }),
-                });
+                let by_name = names
+                    .into_iter()
+                    .fold(array.by_name(), |by_name, (name, along)| match along {
+                        Along::Index(at) => by_name.axis(name, at),
+                        Along::Mask(mask) => by_name.axis(name, mask),
+                        Along::List(list) => by_name.axis(name, list),
+                        Along::Slice { start, end, step } => {
+                            by_name.axis(name, Slice { start, end, step })
+                        }
+                    });
                 call.run(by_name)
             }
             Selected::Points(points) => call.run(Points::new(points)),
@@ -125,7 +143,13 @@ pub(crate) fn run(store: &Path, node: &str, out: &mut dyn Write) -> std::result:
 
 impl Call {
     fn run<S: Selection>(self, selection: S) -> Result<Value> {
-        let Self { array, async_array, values, fill, asynchronous } = self;
+        let Self {
+            array,
+            async_array,
+            values,
+            fill,
+            asynchronous,
+        } = self;
         if let Some(value) = fill {
             if asynchronous {
                 block_on(async_array.fill(selection, value))?;
@@ -136,9 +160,13 @@ impl Call {
         }
         if let Some(values) = values {
             // Those that do not fit are refused when they are written.
-            let shape = selection.resolve(array.shape()).map_or_else(|_| vec![values.len()], |of| of.shape());
+            let shape = selection
+                .resolve(array.shape())
+                .map_or_else(|_| vec![values.len()], |of| of.shape());
             let values = Array1::from(values).into_dyn();
-            let values = values.to_shape(IxDyn(&shape)).unwrap_or_else(|_| values.view().into());
+            let values = values
+                .to_shape(IxDyn(&shape))
+                .unwrap_or_else(|_| values.view().into());
             if asynchronous {
                 block_on(async_array.write(selection, &values))?;
             } else {

@@ -1,8 +1,8 @@
 //! The array that `write` creates.
 
 use ndzarr::{
-    AnyArray, ArrayBuilder, ArrayRequest, ChunkEdges, CodecRequest, DataType, EdgeBlocks, Endian, Existing,
-    FillRequest, Format, N5Axes, Order,
+    AnyArray, ArrayBuilder, ArrayRequest, ChunkEdges, CodecRequest, DataType, EdgeBlocks, Endian,
+    Existing, FillRequest, Format, N5Axes, Order,
 };
 use ndzarr_metadata::parse_data_type_json;
 use serde::{Deserialize, Deserializer};
@@ -180,17 +180,36 @@ impl Spec {
             }
             Some(other) => return Err(invalid(other)),
         };
-        if separator.is_some() && self.dimension_separator.is_some_and(|given| Some(given) != separator) {
-            return Err(Failure::new("chunk_key_encoding and dimension_separator differ"));
+        if separator.is_some()
+            && self
+                .dimension_separator
+                .is_some_and(|given| Some(given) != separator)
+        {
+            return Err(Failure::new(
+                "chunk_key_encoding and dimension_separator differ",
+            ));
         }
         Ok((name, separator.or(self.dimension_separator)))
     }
 
     /// Completes a v3 list of codecs by `endian` and `order`: a list of only compressors gets its
     /// array→bytes codec from them. A whole list states order and byte order itself.
-    fn complete_codec_list(&self, request: &mut ArrayRequest, codecs: &Value) -> Result<(), Failure> {
-        let Some(list) = codecs.as_array() else { return Ok(()) };
-        let name = |codec: &Value| codec.get("name").unwrap_or(codec).as_str().unwrap_or_default().to_owned();
+    fn complete_codec_list(
+        &self,
+        request: &mut ArrayRequest,
+        codecs: &Value,
+    ) -> Result<(), Failure> {
+        let Some(list) = codecs.as_array() else {
+            return Ok(());
+        };
+        let name = |codec: &Value| {
+            codec
+                .get("name")
+                .unwrap_or(codec)
+                .as_str()
+                .unwrap_or_default()
+                .to_owned()
+        };
         const ARRAY_TO_BYTES: [&str; 9] = [
             "bytes",
             "endian",
@@ -202,7 +221,9 @@ impl Spec {
             "zfp",
             "n5_default",
         ];
-        let bytes = list.iter().find(|codec| ARRAY_TO_BYTES.contains(&&*name(codec)));
+        let bytes = list
+            .iter()
+            .find(|codec| ARRAY_TO_BYTES.contains(&&*name(codec)));
         let whole = bytes.is_some() || list.iter().any(|codec| name(codec) == "sharding_indexed");
         if whole {
             let stated = bytes.and_then(|codec| codec["configuration"]["endian"].as_str());

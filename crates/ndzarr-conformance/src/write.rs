@@ -13,8 +13,9 @@ use crate::spec::Spec;
 
 /// Creates an array and writes its elements from a file.
 pub(crate) fn run(arguments: &WriteArguments) -> Result<(), Failure> {
-    let in_spec =
-        |error: &dyn std::fmt::Display| Failure::new(format_args!("{}: {error}", arguments.spec.display()));
+    let in_spec = |error: &dyn std::fmt::Display| {
+        Failure::new(format_args!("{}: {error}", arguments.spec.display()))
+    };
     let text = fs::read_to_string(&arguments.spec).map_err(|error| in_spec(&error))?;
     // Not as text: serde_json does not always choose the nearest float.
     let spec = parse_json(text.as_bytes()).map_err(|error| in_spec(&error))?;
@@ -23,7 +24,10 @@ pub(crate) fn run(arguments: &WriteArguments) -> Result<(), Failure> {
     let Some(size) = request.data_type.elem_size() else {
         return write_vlen(arguments, &spec, request);
     };
-    let byte_len = request.shape.iter().try_fold(size as u64, |len, &n| len.checked_mul(n));
+    let byte_len = request
+        .shape
+        .iter()
+        .try_fold(size as u64, |len, &n| len.checked_mul(n));
 
     let in_file = |error: std::io::Error| Failure::of_file(&arguments.input, &error);
     let mut file = File::open(&arguments.input).map_err(in_file)?;
@@ -37,10 +41,15 @@ pub(crate) fn run(arguments: &WriteArguments) -> Result<(), Failure> {
         )));
     }
 
-    let array = spec.builder(request).create(place(&arguments.store, &arguments.node))?;
+    let array = spec
+        .builder(request)
+        .create(place(&arguments.store, &arguments.node))?;
     let whole: Vec<_> = array.shape().iter().map(|&length| 0..length).collect();
     for part in rows_of_chunks(&array, &whole) {
-        let len = part.iter().map(|range| range.end - range.start).product::<u64>();
+        let len = part
+            .iter()
+            .map(|range| range.end - range.start)
+            .product::<u64>();
         let mut bytes = vec![0; usize::try_from(len)? * size];
         file.read_exact(&mut bytes).map_err(in_file)?;
         swap_to_little_endian(&mut bytes, array.data_type());
@@ -49,16 +58,24 @@ pub(crate) fn run(arguments: &WriteArguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Creates an array of elements of variable size, each of which has its length before it in the file, as
-/// u32, and writes them.
-fn write_vlen(arguments: &WriteArguments, spec: &Spec, request: ArrayRequest) -> Result<(), Failure> {
-    let bytes = fs::read(&arguments.input).map_err(|error| Failure::of_file(&arguments.input, &error))?;
+/// Creates an array of elements of variable size, each of which has its length before it in the
+/// file, as u32, and writes them.
+fn write_vlen(
+    arguments: &WriteArguments,
+    spec: &Spec,
+    request: ArrayRequest,
+) -> Result<(), Failure> {
+    let bytes =
+        fs::read(&arguments.input).map_err(|error| Failure::of_file(&arguments.input, &error))?;
     let mut elements = Vec::new();
     let mut rest = &bytes[..];
     while let Some((len, tail)) = rest.split_first_chunk::<4>() {
         let len = u32::from_le_bytes(*len) as usize;
         let (element, tail) = tail.split_at_checked(len).ok_or_else(|| {
-            Failure::new(format_args!("{} ends within an element", arguments.input.display()))
+            Failure::new(format_args!(
+                "{} ends within an element",
+                arguments.input.display()
+            ))
         })?;
         elements.push(element.to_vec());
         rest = tail;
@@ -71,7 +88,9 @@ fn write_vlen(arguments: &WriteArguments, spec: &Spec, request: ArrayRequest) ->
             request.shape
         )));
     }
-    let array = spec.builder(request).create(place(&arguments.store, &arguments.node))?;
+    let array = spec
+        .builder(request)
+        .create(place(&arguments.store, &arguments.node))?;
     let whole: Vec<_> = array.shape().iter().map(|&length| 0..length).collect();
     Ok(array.write_vlen(&whole, &elements)?)
 }

@@ -72,7 +72,10 @@ impl Deflater {
         if container == Container::Zlib {
             dst.extend_from_slice(&ZLIB_LEVEL_1);
         }
-        let n = self.quick.get_or_insert_with(QuickDeflate::new).encode(src, dst)?;
+        let n = self
+            .quick
+            .get_or_insert_with(QuickDeflate::new)
+            .encode(src, dst)?;
         if n == 0 {
             dst.truncate(start);
             return self.one_pass(src, level, container, dst);
@@ -114,8 +117,9 @@ impl Deflater {
             Container::Raw => state.deflate_compress(src, &mut dst[start..]),
             Container::Zlib => state.zlib_compress(src, &mut dst[start..]),
         };
-        let n = encoded
-            .map_err(|_| DeflateError::Encoder("the compressor did not find enough room".to_owned()))?;
+        let n = encoded.map_err(|_| {
+            DeflateError::Encoder("the compressor did not find enough room".to_owned())
+        })?;
         dst.truncate(start + n);
         Ok(())
     }
@@ -146,9 +150,11 @@ impl Deflater {
         };
         let (.., state) = match &mut self.steps {
             Some(reused) if (reused.0, reused.1) == (level, container) => reused,
-            other => {
-                other.insert((level, container, Compress::new(compression, container == Container::Zlib)))
-            }
+            other => other.insert((
+                level,
+                container,
+                Compress::new(compression, container == Container::Zlib),
+            )),
         };
         state.reset();
         reserve(dst, src.len() / 2 + 256)?;
@@ -168,7 +174,9 @@ impl Deflater {
             }
             let is_stuck = state.total_in() == total_in && state.total_out() == total_out;
             if is_stuck && dst.capacity() > dst.len() {
-                return Err(DeflateError::Encoder("the compressor makes no progress".to_owned()));
+                return Err(DeflateError::Encoder(
+                    "the compressor makes no progress".to_owned(),
+                ));
             }
             if dst.capacity() == dst.len() {
                 reserve(dst, (dst.len() / 2).max(4096))?;

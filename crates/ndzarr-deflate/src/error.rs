@@ -30,5 +30,6 @@ impl std::error::Error for DeflateError {}
 
 /// Reserves memory for `n` more bytes.
 pub(crate) fn reserve(dst: &mut Vec<u8>, n: usize) -> Result<(), DeflateError> {
-    dst.try_reserve(n).map_err(|_| DeflateError::OutOfMemory { byte_len: n })
+    dst.try_reserve(n)
+        .map_err(|_| DeflateError::OutOfMemory { byte_len: n })
 }

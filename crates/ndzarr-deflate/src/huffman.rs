@@ -81,7 +81,9 @@ fn limited(n_of_len: &[u32; DEEPEST + 1], limit: usize) -> [u32; DEEPEST + 1] {
     beyond.fill(0);
     // In units of the longest code; all codes together fill the whole.
     let whole = 1_u64 << limit;
-    let mut used: u64 = (1..=limit).map(|len| u64::from(limited[len]) << (limit - len)).sum();
+    let mut used: u64 = (1..=limit)
+        .map(|len| u64::from(limited[len]) << (limit - len))
+        .sum();
     while used > whole {
         let shorter = (1..limit).rev().find(|&len| limited[len] > 0);
         let Some(len) = shorter else { break };
@@ -102,8 +104,11 @@ mod tests {
     /// The total number of bits of all symbols, by Huffman's original algorithm: join the two
     /// rarest until one is left.
     fn least_bits(counts: &[u32]) -> u64 {
-        let mut weights: Vec<u64> =
-            counts.iter().filter(|count| **count > 0).map(|count| u64::from(*count)).collect();
+        let mut weights: Vec<u64> = counts
+            .iter()
+            .filter(|count| **count > 0)
+            .map(|count| u64::from(*count))
+            .collect();
         let mut bits = 0;
         while weights.len() > 1 {
             weights.sort_unstable_by(|a, b| b.cmp(a));

@@ -70,7 +70,9 @@ impl Inflater {
     pub fn fill(&mut self, src: &[u8], container: Container, out: &mut [u8]) -> bool {
         #[cfg(feature = "libdeflate")]
         {
-            let state = self.one_pass.get_or_insert_with(libdeflater::Decompressor::new);
+            let state = self
+                .one_pass
+                .get_or_insert_with(libdeflater::Decompressor::new);
             let decoded = match container {
                 Container::Raw => state.deflate_decompress(src, out),
                 Container::Zlib => state.zlib_decompress(src, out),
@@ -110,9 +112,13 @@ impl Inflater {
         if out.iter().any(|out| out.len() < twin_inflate::MIN_LEN) {
             return false;
         }
-        let [Some(a), Some(b)] = src.map(|src| content(src, container)) else { return false };
+        let [Some(a), Some(b)] = src.map(|src| content(src, container)) else {
+            return false;
+        };
         let twins = self.twins.get_or_insert_with(TwinInflate::new);
-        let Some(n_read) = twins.decode([a, b], out.each_mut().map(|out| &mut **out)) else { return false };
+        let Some(n_read) = twins.decode([a, b], out.each_mut().map(|out| &mut **out)) else {
+            return false;
+        };
         let adler32 = |i: usize| libdeflater::adler32(out[i]).to_be_bytes();
         container == Container::Raw
             || a[n_read[0]..].starts_with(&adler32(0)) && b[n_read[1]..].starts_with(&adler32(1))

@@ -28,7 +28,10 @@ pub(crate) struct QuickDeflate {
 
 impl QuickDeflate {
     pub(crate) fn new() -> Self {
-        Self { finder: Finder::new(), block: Block::new() }
+        Self {
+            finder: Finder::new(),
+            block: Block::new(),
+        }
     }
 
     /// Appends the stream for the start of `src`, and returns the number of bytes that it encodes:
@@ -39,7 +42,10 @@ impl QuickDeflate {
     /// # Panics
     /// If `src` is shorter than [`MIN_LEN`].
     pub(crate) fn encode(&mut self, src: &[u8], dst: &mut Vec<u8>) -> Result<usize, DeflateError> {
-        assert!(src.len() >= MIN_LEN, "the input is long enough for the tables");
+        assert!(
+            src.len() >= MIN_LEN,
+            "the input is long enough for the tables"
+        );
         let max_len = block::max_encoded_len(src.len());
         reserve(dst, max_len)?;
         let start = dst.len();
@@ -53,7 +59,8 @@ impl QuickDeflate {
             if tokens.is_repetitive(end - n_encoded) {
                 break;
             }
-            self.block.write(tokens, &src[n_encoded..end], end == src.len(), &mut bits);
+            self.block
+                .write(tokens, &src[n_encoded..end], end == src.len(), &mut bits);
             n_encoded = end;
         }
         if 0 < n_encoded && n_encoded < src.len() {

@@ -16,8 +16,9 @@ pub(crate) const MAX_DISTANCE: u32 = 32_768;
 const N_LENGTHS: usize = N_LITERALS - FIRST_LENGTH;
 
 /// The number of extra bits of each length symbol, from the first.
-pub(crate) const LENGTH_EXTRA: [u8; N_LENGTHS] =
-    [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0];
+pub(crate) const LENGTH_EXTRA: [u8; N_LENGTHS] = [
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0,
+];
 
 /// The shortest length of each symbol.
 pub(crate) const LENGTH_BASE: [u16; N_LENGTHS] = {
@@ -87,5 +88,6 @@ pub(crate) const ZEROS: u8 = 17;
 /// 11 to 138 zeros.
 pub(crate) const MANY_ZEROS: u8 = 18;
 /// The order in which the lengths of the codes of these symbols are written.
-pub(crate) const LENS_ORDER: [usize; N_LENS] =
-    [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
+pub(crate) const LENS_ORDER: [usize; N_LENS] = [
+    16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15,
+];

@@ -26,7 +26,10 @@ impl Output for Grow {
 }
 
 fn in_steps(encoded: &[u8], container: Container) -> Result<Vec<u8>, InflateError<Infallible>> {
-    let mut out = Grow { bytes: Vec::new(), room: [0; 1000] };
+    let mut out = Grow {
+        bytes: Vec::new(),
+        room: [0; 1000],
+    };
     Inflater::new().stream(encoded, container, &mut out)?;
     Ok(out.bytes)
 }
@@ -36,22 +39,36 @@ fn in_one_pass(encoded: &[u8], container: Container, len: usize) -> Option<Vec<u
     const GUARD: usize = 32;
     let mut memory = vec![0xa5; len + 2 * GUARD];
     let filled = Inflater::new().fill(encoded, container, &mut memory[GUARD..GUARD + len]);
-    assert!(memory[..GUARD].iter().chain(&memory[GUARD + len..]).all(|&byte| byte == 0xa5));
+    assert!(
+        memory[..GUARD]
+            .iter()
+            .chain(&memory[GUARD + len..])
+            .all(|&byte| byte == 0xa5)
+    );
     filled.then(|| memory[GUARD..GUARD + len].to_vec())
 }
 
 fn encoded_in_steps(src: &[u8], level: i32, container: Container) -> Vec<u8> {
     let mut out = Vec::new();
-    Deflater::new().append_in_steps(src, level, container, &mut out).expect("it encodes");
+    Deflater::new()
+        .append_in_steps(src, level, container, &mut out)
+        .expect("it encodes");
     out
 }
 
 /// Only zlib rejects certain flaws in code tables. If one pass accepts such a stream, Adler-32
 /// shows that the content is right; a bare stream has no checksum.
 #[cfg(feature = "libdeflate")]
-fn both_agree(container: Container, encoded: &[u8], len: usize, src: &[u8]) -> Result<(), TestCaseError> {
+fn both_agree(
+    container: Container,
+    encoded: &[u8],
+    len: usize,
+    src: &[u8],
+) -> Result<(), TestCaseError> {
     let fast = in_one_pass(encoded, container, len);
-    let plain = in_steps(encoded, container).ok().filter(|content| content.len() == len);
+    let plain = in_steps(encoded, container)
+        .ok()
+        .filter(|content| content.len() == len);
     if plain.is_some() || (container == Container::Zlib && fast.as_deref() != Some(src)) {
         prop_assert_eq!(fast, plain);
     }
@@ -123,14 +140,31 @@ fn levels_are_those_of_zlib() {
 /// `zlib.compress(b"abc")`).
 #[test]
 fn a_stream_says_where_it_ends_and_whether_it_is_whole() {
-    let abc = [0x78, 0x9c, 0x4b, 0x4c, 0x4a, 0x06, 0x00, 0x02, 0x4d, 0x01, 0x27];
-    let mut out = Grow { bytes: Vec::new(), room: [0; 1000] };
+    let abc = [
+        0x78, 0x9c, 0x4b, 0x4c, 0x4a, 0x06, 0x00, 0x02, 0x4d, 0x01, 0x27,
+    ];
+    let mut out = Grow {
+        bytes: Vec::new(),
+        room: [0; 1000],
+    };
     let behind = [&abc[..], b"behind"].concat();
-    let n = Inflater::new().stream(&behind, Container::Zlib, &mut out).expect("it is whole");
+    let n = Inflater::new()
+        .stream(&behind, Container::Zlib, &mut out)
+        .expect("it is whole");
     assert_eq!((n, &out.bytes[..]), (abc.len(), &b"abc"[..]));
-    assert!(matches!(in_steps(&abc[..9], Container::Zlib), Err(InflateError::Truncated)));
+    assert!(matches!(
+        in_steps(&abc[..9], Container::Zlib),
+        Err(InflateError::Truncated)
+    ));
     let mut wrong = abc;
     wrong[10] ^= 1;
-    assert!(matches!(in_steps(&wrong, Container::Zlib), Err(InflateError::Corrupt(_))));
-    assert_eq!(crate::crc32(b"123456789"), 0xcbf4_3926, "the check value of CRC-32");
+    assert!(matches!(
+        in_steps(&wrong, Container::Zlib),
+        Err(InflateError::Corrupt(_))
+    ));
+    assert_eq!(
+        crate::crc32(b"123456789"),
+        0xcbf4_3926,
+        "the check value of CRC-32"
+    );
 }

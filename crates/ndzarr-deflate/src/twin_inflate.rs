@@ -43,7 +43,10 @@ pub(crate) struct TwinInflate {
 
 impl TwinInflate {
     pub(crate) fn new() -> Self {
-        Self { lanes: Box::new([Lane::new(), Lane::new()]), pairs_to_skip: 0 }
+        Self {
+            lanes: Box::new([Lane::new(), Lane::new()]),
+            pairs_to_skip: 0,
+        }
     }
 
     /// Decodes the streams at the start of `src`, each of which must fill its `out`; returns their
@@ -58,13 +61,19 @@ impl TwinInflate {
             return None;
         }
         let [a, b] = out;
-        let mut streams = [Stream::new(BitReader::new(src[0]), a), Stream::new(BitReader::new(src[1]), b)];
+        let mut streams = [
+            Stream::new(BitReader::new(src[0]), a),
+            Stream::new(BitReader::new(src[1]), b),
+        ];
         loop {
             for (lane, stream) in self.lanes.iter_mut().zip(&mut streams) {
                 stream.begin_block(lane)?;
             }
             if streams.iter().all(Stream::is_done) {
-                return streams.iter().all(Stream::is_full).then(|| streams.map(|stream| stream.n_read()));
+                return streams
+                    .iter()
+                    .all(Stream::is_full)
+                    .then(|| streams.map(|stream| stream.n_read()));
             }
             let n_steps = steps::batch(&mut self.lanes, &mut streams)?;
             for ((lane, stream), n_steps) in self.lanes.iter().zip(&mut streams).zip(n_steps) {
@@ -73,7 +82,9 @@ impl TwinInflate {
                 }
                 stream.copy_results(lane, n_steps)?;
                 stream.finish_block(lane)?;
-                if stream.n_outside_table > MAX_OUTSIDE_TABLE + stream.n_out / BYTES_PER_OUTSIDE_TABLE {
+                if stream.n_outside_table
+                    > MAX_OUTSIDE_TABLE + stream.n_out / BYTES_PER_OUTSIDE_TABLE
+                {
                     self.pairs_to_skip = PAIRS_TO_SKIP;
                     return None;
                 }

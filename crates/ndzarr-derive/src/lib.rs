@@ -12,7 +12,8 @@ use proc_macro::{Delimiter, Group, Ident, Punct, Spacing, Span, TokenStream, Tok
 /// arrays of these. The `struct` may have any layout in memory.
 ///
 /// - `#[structured(name = "naif id")]` on a field gives its name in the array.
-/// - `#[structured(crate = path)]` on the `struct` gives the path of ndzarr, if it is not `::ndzarr`.
+/// - `#[structured(crate = path)]` on the `struct` gives the path of ndzarr, if it is not
+///   `::ndzarr`.
 #[proc_macro_derive(Structured, attributes(structured))]
 pub fn structured(input: TokenStream) -> TokenStream {
     expand(input).unwrap_or_else(|error| error.into_compile_error())
@@ -40,14 +41,18 @@ impl Error {
 
 type Tokens = Peekable<IntoIter>;
 
-const UNSUPPORTED: &str = "`Structured` is for structs with named fields and without generic parameters";
+const UNSUPPORTED: &str =
+    "`Structured` is for structs with named fields and without generic parameters";
 
 /// The call of `structured!` for a `struct`.
 fn expand(input: TokenStream) -> Result<TokenStream, Error> {
     let mut tokens = input.into_iter().peekable();
     let attribute = attributes(&mut tokens)?;
     if let Some((_, at)) = &attribute.name {
-        return Err(Error { at: *at, what: "a name is that of a field" });
+        return Err(Error {
+            at: *at,
+            what: "a name is that of a field",
+        });
     }
     skip_visibility(&mut tokens);
     let unsupported = |token: Option<TokenTree>| Error {
@@ -58,7 +63,9 @@ fn expand(input: TokenStream) -> Result<TokenStream, Error> {
         Some(TokenTree::Ident(word)) if word.to_string() == "struct" => {}
         other => return Err(unsupported(other)),
     }
-    let Some(name @ TokenTree::Ident(_)) = tokens.next() else { return Err(unsupported(None)) };
+    let Some(name @ TokenTree::Ident(_)) = tokens.next() else {
+        return Err(unsupported(None));
+    };
     let fields = match tokens.next() {
         Some(TokenTree::Group(fields)) if fields.delimiter() == Delimiter::Brace => fields,
         other => return Err(unsupported(other)),
@@ -73,7 +80,11 @@ fn expand(input: TokenStream) -> Result<TokenStream, Error> {
         Some(path) => path,
         None => "::ndzarr".parse().map_err(|_| unsupported(None))?,
     };
-    call.extend("::structured!".parse::<TokenStream>().map_err(|_| unsupported(None))?);
+    call.extend(
+        "::structured!"
+            .parse::<TokenStream>()
+            .map_err(|_| unsupported(None))?,
+    );
     call.extend([TokenTree::from(Group::new(Delimiter::Brace, content))]);
     Ok(call)
 }
@@ -85,14 +96,20 @@ fn field_list(fields: TokenStream) -> Result<TokenStream, Error> {
     while tokens.peek().is_some() {
         let attribute = attributes(&mut tokens)?;
         if let Some(token) = attribute.path.and_then(|path| path.into_iter().next()) {
-            return Err(Error { at: token.span(), what: "`crate` stands on the struct" });
+            return Err(Error {
+                at: token.span(),
+                what: "`crate` stands on the struct",
+            });
         }
         skip_visibility(&mut tokens);
         let name = match tokens.next() {
             Some(name @ TokenTree::Ident(_)) => name,
             other => {
                 let at = other.map_or_else(Span::call_site, |token| token.span());
-                return Err(Error { at, what: "a field begins with its name" });
+                return Err(Error {
+                    at,
+                    what: "a field begins with its name",
+                });
             }
         };
         out.extend([name]);
@@ -130,12 +147,15 @@ struct Attribute {
 /// Takes the attributes, and returns the content of those of this derive.
 fn attributes(tokens: &mut Tokens) -> Result<Attribute, Error> {
     let mut found = Attribute::default();
-    while tokens.next_if(|token| matches!(token, TokenTree::Punct(punct) if punct.as_char() == '#')).is_some()
+    while tokens
+        .next_if(|token| matches!(token, TokenTree::Punct(punct) if punct.as_char() == '#'))
+        .is_some()
     {
-        let Some(TokenTree::Group(attribute)) = tokens.next() else { break };
+        let Some(TokenTree::Group(attribute)) = tokens.next() else {
+            break;
+        };
         let mut inside = attribute.stream().into_iter();
-        let is_structured =
-            matches!(inside.next(), Some(TokenTree::Ident(word)) if word.to_string() == "structured");
+        let is_structured = matches!(inside.next(), Some(TokenTree::Ident(word)) if word.to_string() == "structured");
         if !is_structured {
             continue;
         }
@@ -143,7 +163,9 @@ fn attributes(tokens: &mut Tokens) -> Result<Attribute, Error> {
             at: attribute.span(),
             what: "write `structured(name = \"…\")` on a field, or `structured(crate = path)` on the struct",
         };
-        let Some(TokenTree::Group(given)) = inside.next() else { return Err(syntax_error) };
+        let Some(TokenTree::Group(given)) = inside.next() else {
+            return Err(syntax_error);
+        };
         let mut given = given.stream().into_iter();
         let word = given.next();
         let equals = given.next();
@@ -157,13 +179,18 @@ fn attributes(tokens: &mut Tokens) -> Result<Attribute, Error> {
                 let comma = given.next();
                 let is_end = match &comma {
                     None => true,
-                    Some(TokenTree::Punct(punct)) => punct.as_char() == ',' && given.next().is_none(),
+                    Some(TokenTree::Punct(punct)) => {
+                        punct.as_char() == ',' && given.next().is_none()
+                    }
                     Some(_) => false,
                 };
                 match text {
                     Some(text @ TokenTree::Literal(_)) if is_end => {
                         if found.name.replace((text, word.span())).is_some() {
-                            return Err(Error { at: word.span(), what: "a field has one name" });
+                            return Err(Error {
+                                at: word.span(),
+                                what: "a field has one name",
+                            });
                         }
                     }
                     _ => return Err(syntax_error),
@@ -177,7 +204,9 @@ fn attributes(tokens: &mut Tokens) -> Result<Attribute, Error> {
 
 /// A token that a macro may have passed on as a group without delimiters.
 fn ungrouped(token: TokenTree) -> TokenTree {
-    let TokenTree::Group(group) = &token else { return token };
+    let TokenTree::Group(group) = &token else {
+        return token;
+    };
     let mut inside = group.stream().into_iter();
     match (group.delimiter(), inside.next(), inside.next()) {
         (Delimiter::None, Some(only), None) => ungrouped(only),
@@ -188,12 +217,12 @@ fn ungrouped(token: TokenTree) -> TokenTree {
 /// Skips the visibility of a struct or field.
 fn skip_visibility(tokens: &mut Tokens) {
     // A macro passes `$vis` on as such a group, which may be empty.
-    let is_passed_on =
-        |token: &TokenTree| matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::None);
+    let is_passed_on = |token: &TokenTree| matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::None);
     if tokens.next_if(is_passed_on).is_some() {
         return;
     }
-    let is_pub = |token: &TokenTree| matches!(token, TokenTree::Ident(word) if word.to_string() == "pub");
+    let is_pub =
+        |token: &TokenTree| matches!(token, TokenTree::Ident(word) if word.to_string() == "pub");
     if tokens.next_if(is_pub).is_some() {
         let is_group = |token: &TokenTree| matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::Parenthesis);
         tokens.next_if(is_group);

@@ -66,7 +66,12 @@ impl Cache {
     #[must_use]
     pub fn new(bytes: u64) -> Self {
         let entries = Arc::new(PerProcess::with_value(chunks(bytes)));
-        Self { capacity: bytes, entries, keeps: Keeps::Decoded, trusts: false }
+        Self {
+            capacity: bytes,
+            entries,
+            keeps: Keeps::Decoded,
+            trusts: false,
+        }
     }
 
     /// Uses the entries, those of the parent in a forked child as long as their locks are free.
@@ -75,7 +80,8 @@ impl Cache {
         attempt: impl FnOnce(&'s Chunks) -> Option<R>,
         wait: impl FnOnce(&'s Chunks) -> R,
     ) -> R {
-        self.entries.inherited(|| chunks(self.capacity), attempt, wait)
+        self.entries
+            .inherited(|| chunks(self.capacity), attempt, wait)
     }
 
     /// The entries of this process.
@@ -87,7 +93,10 @@ impl Cache {
     /// time.
     #[must_use]
     pub fn encoded(self) -> Self {
-        Self { keeps: Keeps::Encoded, ..self }
+        Self {
+            keeps: Keeps::Encoded,
+            ..self
+        }
     }
 
     /// Trusts the cache, for data that nothing changes any more: arrays with this handle make no
@@ -95,7 +104,10 @@ impl Cache {
     /// may never see what is written all the same.
     #[must_use]
     pub fn frozen(self) -> Self {
-        Self { trusts: true, ..self }
+        Self {
+            trusts: true,
+            ..self
+        }
     }
 
     /// The bytes that it holds at this moment.
@@ -122,9 +134,18 @@ fn chunks(capacity: u64) -> Chunks {
     let mut options = OptionsBuilder::new();
     // Of one part, since several would each have their own share of the bytes. A fifth of the
     // chunks, and not a thirtieth, may be newcomers: chunks are large, and one has to fit.
-    options.shards(1).hot_allocation(0.8).weight_capacity(capacity).estimated_items_capacity(items);
+    options
+        .shards(1)
+        .hot_allocation(0.8)
+        .weight_capacity(capacity)
+        .estimated_items_capacity(items);
     let options = options.build().expect("both capacities are set");
-    Entries::with_options(options, ByMemory, DefaultHashBuilder::default(), DefaultLifecycle::default())
+    Entries::with_options(
+        options,
+        ByMemory,
+        DefaultHashBuilder::default(),
+        DefaultLifecycle::default(),
+    )
 }
 
 /// Distinguishes stores in a [`Cache`].
@@ -198,7 +219,10 @@ impl ArrayCache {
             fill_value: fill_value.clone(),
             chain,
         };
-        Self { cache, origin: Arc::new(origin) }
+        Self {
+            cache,
+            origin: Arc::new(origin),
+        }
     }
 
     /// True if a chunk of this decoded size would leave room for others.
@@ -221,14 +245,22 @@ impl ArrayCache {
     }
 
     fn slot(&self, key: CacheKey) -> Slot {
-        Slot { cache: self.cache.clone(), key, pin: None }
+        Slot {
+            cache: self.cache.clone(),
+            key,
+            pin: None,
+        }
     }
 }
 
 fn is_ours(codec: &CodecSpec) -> bool {
     match &codec.config {
         CodecConfig::Unknown { .. } => false,
-        CodecConfig::Sharding(sharding) => sharding.codecs.iter().chain(&sharding.index_codecs).all(is_ours),
+        CodecConfig::Sharding(sharding) => sharding
+            .codecs
+            .iter()
+            .chain(&sharding.index_codecs)
+            .all(is_ours),
         _ => true,
     }
 }
@@ -250,7 +282,10 @@ pub(crate) struct Slot {
 
 impl Slot {
     pub(crate) fn get(&self) -> Option<Arc<Entry>> {
-        self.cache.using(|entries| entries.try_get(&self.key).ok(), |entries| entries.get(&self.key))
+        self.cache.using(
+            |entries| entries.try_get(&self.key).ok(),
+            |entries| entries.get(&self.key),
+        )
     }
 
     /// Keeps a chunk.
@@ -261,9 +296,19 @@ impl Slot {
             Held::Encoded(bytes) => Held::Encoded(Bytes::copy_from_slice(&bytes)),
             held => held,
         };
-        let entry = Arc::new(Entry { pin, shape: shape.to_vec(), held });
-        let attempt = |entries: &Chunks| entries.try_insert(self.key.clone(), Arc::clone(&entry)).ok();
-        self.cache.using(attempt, |entries| entries.insert(self.key.clone(), Arc::clone(&entry)));
+        let entry = Arc::new(Entry {
+            pin,
+            shape: shape.to_vec(),
+            held,
+        });
+        let attempt = |entries: &Chunks| {
+            entries
+                .try_insert(self.key.clone(), Arc::clone(&entry))
+                .ok()
+        };
+        self.cache.using(attempt, |entries| {
+            entries.insert(self.key.clone(), Arc::clone(&entry))
+        });
     }
 
     /// True if encoded chunks are kept.
@@ -286,8 +331,14 @@ pub(crate) struct Entry {
 impl Entry {
     /// The index of a shard.
     pub(crate) fn index(&self) -> Option<CachedIndex> {
-        let Held::Index(index, version) = &self.held else { return None };
-        Some(CachedIndex { pin: self.pin.clone()?, index: Arc::clone(index), version: *version })
+        let Held::Index(index, version) = &self.held else {
+            return None;
+        };
+        Some(CachedIndex {
+            pin: self.pin.clone()?,
+            index: Arc::clone(index),
+            version: *version,
+        })
     }
 }
 

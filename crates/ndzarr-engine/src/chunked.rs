@@ -40,7 +40,11 @@ impl ChunkedArray {
     ///
     /// # Errors
     /// The chain cannot encode chunks of the grid's shape.
-    pub fn new(grid: ChunkGrid, chain: Arc<CodecChain>, keys: ChunkKeys) -> Result<Self, EngineError> {
+    pub fn new(
+        grid: ChunkGrid,
+        chain: Arc<CodecChain>,
+        keys: ChunkKeys,
+    ) -> Result<Self, EngineError> {
         check(&chain, &grid)?;
         let presence = Presence::default();
         if keys.encoding.mistaken(grid.chunk_shape().len()).is_none() {
@@ -66,7 +70,10 @@ impl ChunkedArray {
     /// Has reads keep its chunks in this cache.
     #[must_use]
     pub fn cached(self, cache: impl Into<Option<ArrayCache>>) -> Self {
-        Self { cache: cache.into(), ..self }
+        Self {
+            cache: cache.into(),
+            ..self
+        }
     }
 
     /// The cache for a chunk, unless what would be kept of it is too large.
@@ -80,7 +87,9 @@ impl ChunkedArray {
             chain = sharding.chunks();
         }
         let n = n_elements(shape).unwrap_or(u64::MAX);
-        cache.admits(n.saturating_mul(chain.elem_size() as u64)).then_some(cache)
+        cache
+            .admits(n.saturating_mul(chain.elem_size() as u64))
+            .then_some(cache)
     }
 
     /// This array with another grid that keeps the common chunks. Nothing is stored or removed.
@@ -148,7 +157,9 @@ impl ChunkedArray {
     /// Shape of a chunk, in elements.
     pub(crate) fn shape_of(&self, chunk: &[u64]) -> Vec<u64> {
         // A chunk outside the grid fails later.
-        self.grid.shape_of(chunk).unwrap_or_else(|| self.grid.chunk_shape().to_vec())
+        self.grid
+            .shape_of(chunk)
+            .unwrap_or_else(|| self.grid.chunk_shape().to_vec())
     }
 
     pub(crate) fn fallback_key(&self, chunk: &[u64]) -> Option<Key> {
@@ -156,7 +167,11 @@ impl ChunkedArray {
     }
 
     pub(crate) fn place(&self, store: &str, chunk: &[u64]) -> UnitPlace {
-        UnitPlace { store: store.to_owned(), key: self.keys.key(chunk), unit: chunk.to_vec() }
+        UnitPlace {
+            store: store.to_owned(),
+            key: self.keys.key(chunk),
+            unit: chunk.to_vec(),
+        }
     }
 }
 

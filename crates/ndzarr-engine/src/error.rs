@@ -50,7 +50,9 @@ pub enum EngineCause {
     )]
     NoLocking,
     /// This store cannot make an array smaller.
-    #[error("this store cannot list its keys, and {n_chunks} chunks are too many to try one by one")]
+    #[error(
+        "this store cannot list its keys, and {n_chunks} chunks are too many to try one by one"
+    )]
     CannotList {
         /// The number of chunks outside the new shape, or that may have to be trimmed.
         n_chunks: u64,
@@ -65,7 +67,10 @@ pub enum EngineCause {
 
 impl EngineError {
     pub(crate) fn at(cause: impl Into<EngineCause>, place: UnitPlace) -> Self {
-        Self { place: Some(Box::new(place)), ..Self::from(cause) }
+        Self {
+            place: Some(Box::new(place)),
+            ..Self::from(cause)
+        }
     }
 
     /// The cause.
@@ -97,14 +102,22 @@ impl EngineError {
 impl<C: Into<EngineCause>> From<C> for EngineError {
     fn from(cause: C) -> Self {
         let Broken { inner_chunk, cause } = Broken::new(&[], cause.into());
-        Self { cause, place: None, inner_chunk }
+        Self {
+            cause,
+            place: None,
+            inner_chunk,
+        }
     }
 }
 
 impl fmt::Display for EngineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.place {
-            Some(place) => write!(f, "chunk {:?} ({} in {})", place.unit, place.key, place.store),
+            Some(place) => write!(
+                f,
+                "chunk {:?} ({} in {})",
+                place.unit, place.key, place.store
+            ),
             None => fmt::Display::fmt(&self.cause, f),
         }
     }
@@ -144,7 +157,10 @@ impl EngineCause {
             Self::Codec(error) => error.is_corrupt(),
             Self::Element(_) => true,
             Self::Store(error) => {
-                matches!(error, StoreError::OutOfRange { .. } | StoreError::TooLarge { .. })
+                matches!(
+                    error,
+                    StoreError::OutOfRange { .. } | StoreError::TooLarge { .. }
+                )
             }
             Self::Inner(broken) => broken.cause.is_corrupt(),
             Self::KeepsChanging
@@ -192,7 +208,10 @@ impl Broken {
     pub(crate) fn new(inner_chunk: &[Vec<u64>], cause: EngineCause) -> Self {
         match cause {
             EngineCause::Inner(broken) => *broken,
-            cause => Self { inner_chunk: inner_chunk.to_vec(), cause },
+            cause => Self {
+                inner_chunk: inner_chunk.to_vec(),
+                cause,
+            },
         }
     }
 }
@@ -200,11 +219,20 @@ impl Broken {
 /// The store did not return what was requested.
 pub(crate) fn bad_answer() -> EngineCause {
     let what = "the store returned other parts than requested".to_owned();
-    StoreError::Other { action: "read", key: String::new(), what }.into()
+    StoreError::Other {
+        action: "read",
+        key: String::new(),
+        what,
+    }
+    .into()
 }
 
 /// The store returns no parts of this key's value.
 pub(crate) fn no_part(key: &Key) -> EngineCause {
-    StoreError::Other { action: "read", key: key.to_string(), what: "the store returned no part".to_owned() }
-        .into()
+    StoreError::Other {
+        action: "read",
+        key: key.to_string(),
+        what: "the store returned no part".to_owned(),
+    }
+    .into()
 }

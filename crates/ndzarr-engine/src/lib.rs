@@ -5,7 +5,8 @@
 //! a [`Source`] provides new ones.
 //!
 //! - [`read()`] and [`write()`] run over a [`Store`](ndzarr_store::Store) on the calling thread and
-//!   the library's pool; [`pooled`], [`queued`] and [`write_pooled`] serve a caller that must not block;
+//!   the library's pool; [`pooled`], [`queued`] and [`write_pooled`] serve a caller that must not
+//!   block;
 //! - [`read_async`] and [`write_async`] run over an [`AsyncStore`](ndzarr_store::AsyncStore), in
 //!   any runtime.
 //!
@@ -134,7 +135,9 @@ pub use reading::damage::{DamageReport, Damaged, DamagedChunk};
 pub use reading::job::Job;
 pub use reading::level::Jobs;
 pub use reading::read::{read, read_async};
-pub use threads::cancel::{Cancel, CancelOnDrop, Condition, Publishing, in_scope, publishing, scoped};
+pub use threads::cancel::{
+    Cancel, CancelOnDrop, Condition, Publishing, in_scope, publishing, scoped,
+};
 pub use threads::for_each::{in_parallel, n_threads};
 pub use threads::other_threads::{pooled, queued};
 pub use threads::relayed::{Relay, relayed};

@@ -172,7 +172,11 @@ impl RunOptions {
     #[must_use]
     pub fn shared(mut self) -> Self {
         let requests = self.requests_in_flight.get() as u64;
-        self.in_flight = Some(InFlight { requests, bytes: self.bytes_in_flight, budgets: Arc::default() });
+        self.in_flight = Some(InFlight {
+            requests,
+            bytes: self.bytes_in_flight,
+            budgets: Arc::default(),
+        });
         self
     }
 
@@ -181,7 +185,10 @@ impl RunOptions {
     #[must_use]
     pub fn part(&self) -> (CancelOnDrop, Self) {
         let stop = CancelOnDrop::part_of(self.cancel.as_ref());
-        let options = Self { cancel: Some(stop.cancel().clone()), ..self.clone() };
+        let options = Self {
+            cancel: Some(stop.cancel().clone()),
+            ..self.clone()
+        };
         (stop, options)
     }
 
@@ -213,7 +220,10 @@ pub(crate) struct Budgets {
 
 impl InFlight {
     pub(crate) fn budgets(&self) -> &Budgets {
-        self.budgets.get(|_| Budgets { requests: Budget::new(self.requests), bytes: Budget::new(self.bytes) })
+        self.budgets.get(|_| Budgets {
+            requests: Budget::new(self.requests),
+            bytes: Budget::new(self.bytes),
+        })
     }
 }
 

@@ -15,10 +15,16 @@ pub(crate) struct PickedChunks {
 impl PickedChunks {
     /// `None` if any chunk may contain some.
     pub(crate) fn new(grid: &ChunkGrid, region: &Region, picked: &Picked) -> Option<Self> {
-        let Picked::Along(axes) = picked else { return None };
+        let Picked::Along(axes) = picked else {
+            return None;
+        };
         let axes = region.ranges().iter().zip(axes).enumerate();
-        let along = axes.map(|(axis, (range, picks))| MetAlong::new(grid, axis, range.clone(), picks));
-        Some(Self { along: along.collect(), origin: grid.overlaps(region).first() })
+        let along =
+            axes.map(|(axis, (range, picks))| MetAlong::new(grid, axis, range.clone(), picks));
+        Some(Self {
+            along: along.collect(),
+            origin: grid.overlaps(region).first(),
+        })
     }
 
     /// Their number along each axis.
@@ -28,7 +34,9 @@ impl PickedChunks {
 
     /// The number of all.
     pub(crate) fn n(&self) -> u64 {
-        self.along.iter().fold(1, |n, along| n.saturating_mul(along.len()))
+        self.along
+            .iter()
+            .fold(1, |n, along| n.saturating_mul(along.len()))
     }
 
     /// The grid's index of the `n`th chunk along an axis.
@@ -37,7 +45,12 @@ impl PickedChunks {
     }
 
     /// The chunk with this number in C order, out of all `overlaps` of the region.
-    pub(crate) fn overlap(&self, grid: &ChunkGrid, overlaps: &Overlaps, number: u64) -> Option<Overlap> {
+    pub(crate) fn overlap(
+        &self,
+        grid: &ChunkGrid,
+        overlaps: &Overlaps,
+        number: u64,
+    ) -> Option<Overlap> {
         let mut rest = number;
         // Its distance from the first chunk of the region along each axis.
         let mut distance = vec![0; self.along.len()];
@@ -46,6 +59,11 @@ impl PickedChunks {
             rest /= along.len();
         }
         let counts = overlaps.counts();
-        overlaps.nth_index(distance.iter().zip(counts).fold(0, |number, (at, count)| number * count + at))
+        overlaps.nth_index(
+            distance
+                .iter()
+                .zip(counts)
+                .fold(0, |number, (at, count)| number * count + at),
+        )
     }
 }

@@ -37,8 +37,15 @@ const LISTED: usize = 8;
 impl Clone for Presence {
     fn clone(&self) -> Self {
         let state = self.state.load(Ordering::Relaxed);
-        let doubt = self.doubt.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        Self { state: state.into(), doubt: doubt.into() }
+        let doubt = self
+            .doubt
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        Self {
+            state: state.into(),
+            doubt: doubt.into(),
+        }
     }
 }
 
@@ -70,8 +77,14 @@ impl Presence {
         if self.is_confirmed() {
             return;
         }
-        let _ = self.state.compare_exchange(UNKNOWN, ABSENT, Ordering::Relaxed, Ordering::Relaxed);
-        let absent = &mut self.doubt.lock().unwrap_or_else(PoisonError::into_inner).absent;
+        let _ = self
+            .state
+            .compare_exchange(UNKNOWN, ABSENT, Ordering::Relaxed, Ordering::Relaxed);
+        let absent = &mut self
+            .doubt
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .absent;
         if absent.len() < LISTED && !absent.iter().any(|listed| listed == chunk) {
             absent.push(chunk.to_vec());
         }
@@ -85,7 +98,10 @@ impl Presence {
         }
         let mut doubt = self.doubt.lock().unwrap_or_else(PoisonError::into_inner);
         doubt.n += 1;
-        Some(Doubt { n: doubt.n, absent: std::mem::take(&mut doubt.absent) })
+        Some(Doubt {
+            n: doubt.n,
+            absent: std::mem::take(&mut doubt.absent),
+        })
     }
 
     /// Counts the next doubt as the first one again: a search for other keys did not end it.
@@ -104,10 +120,28 @@ mod tests {
         assert_eq!(presence.doubt(), None);
         presence.note_absent(&[1, 2]);
         presence.note_absent(&[1, 2]);
-        assert_eq!(presence.doubt(), Some(Doubt { n: 1, absent: vec![vec![1, 2]] }));
-        assert_eq!(presence.doubt(), Some(Doubt { n: 2, absent: Vec::new() }));
+        assert_eq!(
+            presence.doubt(),
+            Some(Doubt {
+                n: 1,
+                absent: vec![vec![1, 2]]
+            })
+        );
+        assert_eq!(
+            presence.doubt(),
+            Some(Doubt {
+                n: 2,
+                absent: Vec::new()
+            })
+        );
         presence.count_anew();
-        assert_eq!(presence.doubt(), Some(Doubt { n: 1, absent: Vec::new() }));
+        assert_eq!(
+            presence.doubt(),
+            Some(Doubt {
+                n: 1,
+                absent: Vec::new()
+            })
+        );
         presence.confirm();
         presence.note_absent(&[0, 0]);
         assert_eq!(presence.doubt(), None);

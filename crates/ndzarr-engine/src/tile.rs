@@ -29,7 +29,12 @@ pub trait Tile: Send {
     ///
     /// # Errors
     /// The type does not allow the elements.
-    fn put(&mut self, elements: Elements<'_>, part: &Layout, at: &[usize]) -> Result<(), EngineCause>;
+    fn put(
+        &mut self,
+        elements: Elements<'_>,
+        part: &Layout,
+        at: &[usize],
+    ) -> Result<(), EngineCause>;
 
     /// Sets every element to the fill value, which is one element in native byte order, or the
     /// content of one of variable size.
@@ -47,7 +52,11 @@ pub trait Tile: Send {
     fn contiguous(&mut self) -> Option<&mut [u8]>;
 
     /// The part before `at` along an axis, and the part from there on.
-    fn split_at<'s>(self: Box<Self>, axis: usize, at: usize) -> (Box<dyn Tile + 's>, Box<dyn Tile + 's>)
+    fn split_at<'s>(
+        self: Box<Self>,
+        axis: usize,
+        at: usize,
+    ) -> (Box<dyn Tile + 's>, Box<dyn Tile + 's>)
     where
         Self: 's;
 }
@@ -148,7 +157,14 @@ pub trait Source: Send + Sync {
     /// `out[(offset + sum of i[k] * strides[k]) * elem_size ..]`.
     ///
     /// A source that is not dense leaves the places of missing elements unchanged.
-    fn gather(&self, start: &[usize], len: &[usize], out: &mut [u8], offset: usize, strides: &[isize]);
+    fn gather(
+        &self,
+        start: &[usize],
+        len: &[usize],
+        out: &mut [u8],
+        offset: usize,
+        strides: &[isize],
+    );
 
     /// Copies out a box of elements of variable size: the element `i` of the box goes to
     /// `out.set(offset + sum of i[k] * strides[k], …)`.
@@ -164,7 +180,9 @@ pub trait Source: Send + Sync {
         strides: &[isize],
     ) -> Result<(), EngineCause> {
         let _ = (start, len, out, offset, strides);
-        Err(EngineCause::Element("elements of a fixed size from the source".to_owned()))
+        Err(EngineCause::Element(
+            "elements of a fixed size from the source".to_owned(),
+        ))
     }
 
     /// True if it has every element of its box; if not, missing ones keep their stored values.
@@ -188,7 +206,11 @@ pub trait Source: Send + Sync {
     /// wrong; of [`All`](Coverage::All) the stored values are not read.
     fn coverage(&self, start: &[usize], len: &[usize]) -> Coverage {
         let _ = (start, len);
-        if self.is_dense() { Coverage::All } else { Coverage::Part }
+        if self.is_dense() {
+            Coverage::All
+        } else {
+            Coverage::Part
+        }
     }
 
     /// A source with a copy of a box of its elements.
@@ -225,7 +247,11 @@ mod tests {
             None
         }
 
-        fn split_at<'s>(self: Box<Self>, _: usize, _: usize) -> (Box<dyn Tile + 's>, Box<dyn Tile + 's>)
+        fn split_at<'s>(
+            self: Box<Self>,
+            _: usize,
+            _: usize,
+        ) -> (Box<dyn Tile + 's>, Box<dyn Tile + 's>)
         where
             Self: 's,
         {
@@ -236,8 +262,16 @@ mod tests {
     #[test]
     fn what_is_put_from_anywhere_is_put_once() {
         let strides = vec![50_350, 1007, 1];
-        let whole = Layout { offset: 100, extent: vec![1, 37, 1000], strides, swap: Swap::None };
-        let small = Layout { extent: vec![1, 5, 1000], ..whole.clone() };
+        let whole = Layout {
+            offset: 100,
+            extent: vec![1, 37, 1000],
+            strides,
+            swap: Swap::None,
+        };
+        let small = Layout {
+            extent: vec![1, 5, 1000],
+            ..whole.clone()
+        };
         let puts = Mutex::new(Vec::new());
         // Two threads that wait for each other, so that both take part.
         let barrier = std::sync::Barrier::new(2);
@@ -245,7 +279,10 @@ mod tests {
             barrier.wait();
             for part in [&whole, &small] {
                 let mut tile = Noted(Vec::new());
-                let elements = Elements::Fixed { bytes: &[], size: 1 };
+                let elements = Elements::Fixed {
+                    bytes: &[],
+                    size: 1,
+                };
                 put_from_anywhere(&mut tile, elements, part, &[0, 2, 0])?;
                 puts.lock().expect("no panic").push((own, tile.0));
             }
@@ -257,8 +294,12 @@ mod tests {
         let at = |offset, n, first| (offset, vec![1, n, 1000], vec![0, first, 0]);
         let (late, early) = (at(100 + 18 * 1007, 19, 20), at(100, 18, 2));
         let small = || at(100, 5, 2);
-        let expected =
-            [(0, vec![at(100, 37, 2)]), (0, vec![small()]), (1, vec![late, early]), (1, vec![small()])];
+        let expected = [
+            (0, vec![at(100, 37, 2)]),
+            (0, vec![small()]),
+            (1, vec![late, early]),
+            (1, vec![small()]),
+        ];
         assert_eq!(puts, expected);
     }
 
@@ -279,6 +320,9 @@ mod tests {
     fn a_source_of_numbers_writes_no_empty_texts() {
         let mut buffer = VlenBuffer::filled(1, b"").expect("enough memory");
         let gathered = Numbers.gather_vlen(&[0], &[1], &mut buffer, 0, &[1]);
-        assert!(matches!(gathered, Err(EngineCause::Element(_))), "{gathered:?}");
+        assert!(
+            matches!(gathered, Err(EngineCause::Element(_))),
+            "{gathered:?}"
+        );
     }
 }

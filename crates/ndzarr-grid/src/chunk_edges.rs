@@ -29,9 +29,9 @@ impl ChunkEdges {
     pub fn end(&self) -> Option<u64> {
         match self {
             Self::Repeated(_) => None,
-            Self::Listed(runs) => {
-                runs.iter().try_fold(0u64, |end, (len, count)| end.checked_add(len.checked_mul(*count)?))
-            }
+            Self::Listed(runs) => runs.iter().try_fold(0u64, |end, (len, count)| {
+                end.checked_add(len.checked_mul(*count)?)
+            }),
         }
     }
 
@@ -65,23 +65,33 @@ impl ChunkEdges {
                 return false;
             }
             let both = a_count.min(b_count);
-            a = if a_count > both { Some((a_len, a_count - both)) } else { ours.next() };
-            b = if b_count > both { Some((b_len, b_count - both)) } else { theirs.next() };
+            a = if a_count > both {
+                Some((a_len, a_count - both))
+            } else {
+                ours.next()
+            };
+            b = if b_count > both {
+                Some((b_len, b_count - both))
+            } else {
+                theirs.next()
+            };
         }
         true
     }
 
     pub(crate) fn check(&self, axis: usize, len: u64) -> Result<(), GridError> {
         match self {
-            Self::Repeated(0) if len > 0 => Err(GridError(format!("a chunk length of 0 along axis {axis}"))),
-            Self::Repeated(_) => Ok(()),
-            Self::Listed(runs) if runs.iter().any(|(len, count)| *len == 0 || *count == 0) => {
-                Err(GridError(format!("a chunk length or a count of 0 along axis {axis}")))
+            Self::Repeated(0) if len > 0 => {
+                Err(GridError(format!("a chunk length of 0 along axis {axis}")))
             }
+            Self::Repeated(_) => Ok(()),
+            Self::Listed(runs) if runs.iter().any(|(len, count)| *len == 0 || *count == 0) => Err(
+                GridError(format!("a chunk length or a count of 0 along axis {axis}")),
+            ),
             Self::Listed(_) => match self.end() {
-                Some(end) if end < len => {
-                    Err(GridError(format!("chunks of {end} elements along axis {axis}, which has {len}")))
-                }
+                Some(end) if end < len => Err(GridError(format!(
+                    "chunks of {end} elements along axis {axis}, which has {len}"
+                ))),
                 _ => Ok(()),
             },
         }
@@ -110,7 +120,11 @@ impl AxisRuns {
     pub(crate) fn new(edges: &ChunkEdges, array_len: u64) -> Self {
         let mut runs: Vec<Run> = Vec::new();
         match edges {
-            ChunkEdges::Repeated(len) => runs.push(Run { chunk: 0, start: 0, len: (*len).max(1) }),
+            ChunkEdges::Repeated(len) => runs.push(Run {
+                chunk: 0,
+                start: 0,
+                len: (*len).max(1),
+            }),
             ChunkEdges::Listed(listed) => {
                 let mut chunk = 0u64;
                 let mut start = 0u64;
@@ -120,14 +134,20 @@ impl AxisRuns {
                     }
                     let end = len.checked_mul(count).and_then(|n| start.checked_add(n));
                     // Chunks that begin beyond u64 are never reached.
-                    let (Some(end), Some(next)) = (end, chunk.checked_add(count)) else { break };
+                    let (Some(end), Some(next)) = (end, chunk.checked_add(count)) else {
+                        break;
+                    };
                     chunk = next;
                     start = end;
                 }
             }
         }
         if runs.is_empty() {
-            runs.push(Run { chunk: 0, start: 0, len: 1 });
+            runs.push(Run {
+                chunk: 0,
+                start: 0,
+                len: 1,
+            });
         }
         Self { runs, array_len }
     }
@@ -141,13 +161,19 @@ impl AxisRuns {
     /// The elements of a chunk, which may be outside the array.
     pub(crate) fn range(&self, chunk: u64) -> Range<u64> {
         let run = self.runs[self.runs.partition_point(|run| run.chunk <= chunk).max(1) - 1];
-        let start = run.start.saturating_add((chunk - run.chunk).saturating_mul(run.len));
+        let start = run
+            .start
+            .saturating_add((chunk - run.chunk).saturating_mul(run.len));
         start..start.saturating_add(run.len)
     }
 
     /// The number of chunks that overlap the first `len` elements.
     pub(crate) fn n_chunks(&self, len: u64) -> u64 {
-        if len == 0 { 0 } else { self.chunk_at(len - 1) + 1 }
+        if len == 0 {
+            0
+        } else {
+            self.chunk_at(len - 1) + 1
+        }
     }
 
     pub(crate) fn array_len(&self) -> u64 {

@@ -27,7 +27,9 @@ impl ChunkGrid {
         if array_shape.len() != chunk_shape.len() {
             let array = array_shape.len();
             let chunk = chunk_shape.len();
-            return Err(GridError(format!("chunks of {chunk} dimensions for an array of {array}")));
+            return Err(GridError(format!(
+                "chunks of {chunk} dimensions for an array of {array}"
+            )));
         }
         if let Some(axis) =
             (0..array_shape.len()).find(|&axis| chunk_shape[axis] == 0 && array_shape[axis] != 0)
@@ -63,7 +65,9 @@ impl ChunkGrid {
         if array_shape.len() != edges.len() {
             let array = array_shape.len();
             let chunk = edges.len();
-            return Err(GridError(format!("chunks of {chunk} dimensions for an array of {array}")));
+            return Err(GridError(format!(
+                "chunks of {chunk} dimensions for an array of {array}"
+            )));
         }
         for (axis, (edges, &len)) in edges.iter().zip(array_shape).enumerate() {
             edges.check(axis, len)?;
@@ -72,7 +76,11 @@ impl ChunkGrid {
             array_shape: array_shape.to_vec(),
             chunk_shape: edges.iter().map(ChunkEdges::max).collect(),
             runs: Some(
-                edges.iter().zip(array_shape).map(|(edges, &len)| AxisRuns::new(edges, len)).collect(),
+                edges
+                    .iter()
+                    .zip(array_shape)
+                    .map(|(edges, &len)| AxisRuns::new(edges, len))
+                    .collect(),
             ),
             edges: Some(edges.into()),
         })
@@ -95,8 +103,8 @@ impl ChunkGrid {
         &self.array_shape
     }
 
-    /// Shape of a chunk, in elements; in a rectilinear grid the greatest length along each axis, which no
-    /// chunk need have along all of them.
+    /// Shape of a chunk, in elements; in a rectilinear grid the greatest length along each axis,
+    /// which no chunk need have along all of them.
     #[must_use]
     pub fn chunk_shape(&self) -> &[u64] {
         &self.chunk_shape
@@ -124,8 +132,8 @@ impl ChunkGrid {
     }
 
     /// Visits shapes of chunks, so that each length along each axis is in one of them. They are not
-    /// returned as a list, because there may be as many as lengths in the metadata, each with a number
-    /// for every axis.
+    /// returned as a list, because there may be as many as lengths in the metadata, each with a
+    /// number for every axis.
     ///
     /// # Errors
     /// The first error of `visit`, which ends the visits.
@@ -136,7 +144,11 @@ impl ChunkGrid {
         let mut shape = self.chunk_shape.clone();
         visit(&shape)?;
         for (axis, edges) in self.edges.iter().flat_map(|edges| edges.iter().enumerate()) {
-            for len in edges.distinct().into_iter().filter(|&len| len != self.chunk_shape[axis]) {
+            for len in edges
+                .distinct()
+                .into_iter()
+                .filter(|&len| len != self.chunk_shape[axis])
+            {
                 shape[axis] = len;
                 visit(&shape)?;
             }
@@ -172,22 +184,34 @@ impl ChunkGrid {
     #[must_use]
     pub fn grid_shape(&self) -> Vec<u64> {
         if let Some(runs) = &self.runs {
-            return runs.iter().map(|axis| axis.n_chunks(axis.array_len())).collect();
+            return runs
+                .iter()
+                .map(|axis| axis.n_chunks(axis.array_len()))
+                .collect();
         }
-        self.array_shape.iter().zip(&self.chunk_shape).map(|(&n, &chunk)| n.div_ceil(chunk.max(1))).collect()
+        self.array_shape
+            .iter()
+            .zip(&self.chunk_shape)
+            .map(|(&n, &chunk)| n.div_ceil(chunk.max(1)))
+            .collect()
     }
 
     /// The elements of a chunk, those outside the array included; `None` for an index outside the
     /// grid.
     #[must_use]
     pub fn chunk_region(&self, chunk: &[u64]) -> Option<Region> {
-        let inside =
-            chunk.len() == self.array_shape.len() && chunk.iter().zip(self.grid_shape()).all(|(&c, n)| c < n);
+        let inside = chunk.len() == self.array_shape.len()
+            && chunk.iter().zip(self.grid_shape()).all(|(&c, n)| c < n);
         if !inside {
             return None;
         }
         if let Some(runs) = &self.runs {
-            return Some(Region::new(chunk.iter().zip(runs.iter()).map(|(&c, axis)| axis.range(c))));
+            return Some(Region::new(
+                chunk
+                    .iter()
+                    .zip(runs.iter())
+                    .map(|(&c, axis)| axis.range(c)),
+            ));
         }
         // An index inside the grid has its start inside the array; its end may be just beyond u64.
         let range = |(&c, &n): (&u64, &u64)| c * n..(c * n).saturating_add(n);
@@ -197,7 +221,8 @@ impl ChunkGrid {
     /// The elements of a chunk that are inside the array; `None` for an index outside the grid.
     #[must_use]
     pub fn clipped_region(&self, chunk: &[u64]) -> Option<Region> {
-        self.chunk_region(chunk).map(|region| region.intersection(&Region::whole(&self.array_shape)))
+        self.chunk_region(chunk)
+            .map(|region| region.intersection(&Region::whole(&self.array_shape)))
     }
 
     /// The chunks that a region of the array overlaps, in C order. The part of the region outside
@@ -211,12 +236,20 @@ impl ChunkGrid {
                 .map(|(range, &chunk)| AxisSpan::new(range.start / chunk, (range.end - 1) / chunk))
                 .collect(),
             Some(runs) => (inside.ranges().iter().zip(runs.iter()))
-                .map(|(range, axis)| AxisSpan::new(axis.chunk_at(range.start), axis.chunk_at(range.end - 1)))
+                .map(|(range, axis)| {
+                    AxisSpan::new(axis.chunk_at(range.start), axis.chunk_at(range.end - 1))
+                })
                 .collect(),
         };
         let chunk_shape = self.chunk_shape.clone();
         let runs = self.runs.clone();
-        Overlaps { chunk_shape, runs, axes, next: 0, region: inside }
+        Overlaps {
+            chunk_shape,
+            runs,
+            axes,
+            next: 0,
+            region: inside,
+        }
     }
 
     /// The number of chunks that a region of the array overlaps; `None` beyond u64.
@@ -235,7 +268,10 @@ struct AxisSpan {
 
 impl AxisSpan {
     fn new(first: u64, last: u64) -> Self {
-        Self { first, len: last - first + 1 }
+        Self {
+            first,
+            len: last - first + 1,
+        }
     }
 }
 
@@ -255,7 +291,12 @@ impl Overlap {
     #[must_use]
     pub fn region(&self) -> Region {
         let len = self.in_chunk.shape();
-        Region::new(self.start.iter().zip(len).map(|(&start, len)| start..start + len))
+        Region::new(
+            self.start
+                .iter()
+                .zip(len)
+                .map(|(&start, len)| start..start + len),
+        )
     }
 }
 
@@ -296,7 +337,9 @@ impl Overlaps {
     /// The product of [`counts`](Self::counts), at most 2^64 - 1.
     #[must_use]
     pub fn n_indices(&self) -> u64 {
-        self.axes.iter().fold(1, |n, axis| axis.len.saturating_mul(n))
+        self.axes
+            .iter()
+            .fold(1, |n, axis| axis.len.saturating_mul(n))
     }
 
     /// The overlap with the chunk whose index has this number in C order, from 0; `None` if it is
@@ -317,10 +360,19 @@ impl Overlaps {
                 let start = |(&c, &n): (&u64, &u64)| c * n..(c * n).saturating_add(n);
                 Region::new(chunk.iter().zip(&self.chunk_shape).map(start))
             }
-            Some(runs) => Region::new(chunk.iter().zip(runs.iter()).map(|(&c, axis)| axis.range(c))),
+            Some(runs) => Region::new(
+                chunk
+                    .iter()
+                    .zip(runs.iter())
+                    .map(|(&c, axis)| axis.range(c)),
+            ),
         };
         let common = self.region.intersection(&chunk_region);
         let in_chunk = common.relative_to(&chunk_region.start());
-        Some(Overlap { chunk, in_chunk, start: common.start() })
+        Some(Overlap {
+            chunk,
+            in_chunk,
+            start: common.start(),
+        })
     }
 }

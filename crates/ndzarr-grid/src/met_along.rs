@@ -50,10 +50,12 @@ impl MetAlong {
             _ if picks.is_all() => return Self(Chunks::All(count)),
             Picks::Steps(steps) => steps,
             Picks::Listed(_) => {
-                let indices =
-                    picks.runs(0, len).flat_map(|run| (0..run.n).map(move |i| run.offset + i * run.step));
-                let mut chunks: Vec<u64> =
-                    indices.map(|index| chunk_at(range.start + index as u64) - first).collect();
+                let indices = picks
+                    .runs(0, len)
+                    .flat_map(|run| (0..run.n).map(move |i| run.offset + i * run.step));
+                let mut chunks: Vec<u64> = indices
+                    .map(|index| chunk_at(range.start + index as u64) - first)
+                    .collect();
                 chunks.dedup();
                 return Self(Chunks::Listed(chunks));
             }
@@ -81,14 +83,20 @@ impl MetAlong {
             let chunk = grid.range_along(axis, first + distance);
             let start = chunk.start.max(range.start);
             let end = chunk.end.min(range.end);
-            picks.hit((start - range.start) as usize, (end - start) as usize).1 > 0
+            picks
+                .hit((start - range.start) as usize, (end - start) as usize)
+                .1
+                > 0
         };
         Self(Chunks::Listed((0..count).filter(has_pick).collect()))
     }
 
     /// The number of these chunks.
     #[must_use]
-    #[expect(clippy::len_without_is_empty, reason = "a number of chunks, not of parts of this")]
+    #[expect(
+        clippy::len_without_is_empty,
+        reason = "a number of chunks, not of parts of this"
+    )]
     pub fn len(&self) -> u64 {
         match &self.0 {
             Chunks::All(n) | Chunks::OneElementEach { n, .. } => *n,
@@ -102,9 +110,13 @@ impl MetAlong {
         match &self.0 {
             Chunks::All(_) => n,
             Chunks::Listed(chunks) => chunks[n as usize],
-            Chunks::OneElementEach { axis, first, start, step, .. } => {
-                grid.n_chunks_along(*axis, start + n * step + 1) - 1 - first
-            }
+            Chunks::OneElementEach {
+                axis,
+                first,
+                start,
+                step,
+                ..
+            } => grid.n_chunks_along(*axis, start + n * step + 1) - 1 - first,
         }
     }
 }

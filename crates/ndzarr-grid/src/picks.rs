@@ -51,7 +51,10 @@ impl Picks {
     /// These indices, which must be ascending and distinct.
     #[must_use]
     pub fn listed(indices: impl Into<Arc<[usize]>>) -> Self {
-        Self::Listed(Listed { indices: indices.into(), base: 0 })
+        Self::Listed(Listed {
+            indices: indices.into(),
+            base: 0,
+        })
     }
 
     /// True if every index is picked.
@@ -91,9 +94,10 @@ impl Picks {
     pub fn from(&self, at: usize) -> Self {
         match self {
             Self::Steps(steps) => Self::Steps(steps.from(at)),
-            Self::Listed(Listed { indices, base }) => {
-                Self::Listed(Listed { indices: Arc::clone(indices), base: base + at })
-            }
+            Self::Listed(Listed { indices, base }) => Self::Listed(Listed {
+                indices: Arc::clone(indices),
+                base: base + at,
+            }),
         }
     }
 
@@ -108,18 +112,32 @@ impl Picks {
             let run = match self {
                 Self::Steps(steps) => {
                     let offset = (steps.phase + first * steps.step).saturating_sub(start);
-                    Run { first, n, offset, step: steps.step }
+                    Run {
+                        first,
+                        n,
+                        offset,
+                        step: steps.step,
+                    }
                 }
                 Self::Listed(listed) => {
                     let from = listed.rank(0) + first;
                     let indices = &listed.indices[from + taken..from + n];
                     let step = indices.get(1).map_or(1, |second| second - indices[0]);
-                    let n_equal = indices.windows(2).take_while(|pair| pair[1] - pair[0] == step).count() + 1;
+                    let n_equal = indices
+                        .windows(2)
+                        .take_while(|pair| pair[1] - pair[0] == step)
+                        .count()
+                        + 1;
                     // Two indices with a gap between them may each belong to a run with other
                     // neighbours.
                     let n = if step > 1 && n_equal == 2 { 1 } else { n_equal };
                     let step = if n == 1 { 1 } else { step };
-                    Run { first: first + taken, n, offset: indices[0] - listed.base - start, step }
+                    Run {
+                        first: first + taken,
+                        n,
+                        offset: indices[0] - listed.base - start,
+                        step,
+                    }
                 }
             };
             taken += run.n;

@@ -12,13 +12,20 @@ impl Region {
     /// The box of these ranges. A range that ends before it starts counts as empty at its start.
     #[must_use]
     pub fn new(ranges: impl IntoIterator<Item = Range<u64>>) -> Self {
-        Self { ranges: ranges.into_iter().map(|range| range.start..range.end.max(range.start)).collect() }
+        Self {
+            ranges: ranges
+                .into_iter()
+                .map(|range| range.start..range.end.max(range.start))
+                .collect(),
+        }
     }
 
     /// All of an array of this shape.
     #[must_use]
     pub fn whole(shape: &[u64]) -> Self {
-        Self { ranges: shape.iter().map(|&n| 0..n).collect() }
+        Self {
+            ranges: shape.iter().map(|&n| 0..n).collect(),
+        }
     }
 
     /// The number of axes.
@@ -42,7 +49,10 @@ impl Region {
     /// The length along each axis, in elements.
     #[must_use]
     pub fn shape(&self) -> Vec<u64> {
-        self.ranges.iter().map(|range| range.end - range.start).collect()
+        self.ranges
+            .iter()
+            .map(|range| range.end - range.start)
+            .collect()
     }
 
     /// True if it has no element.
@@ -60,28 +70,42 @@ impl Region {
     /// The common elements of both.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
-        Self::new(self.ranges.iter().zip(&other.ranges).map(|(a, b)| a.start.max(b.start)..a.end.min(b.end)))
+        Self::new(
+            self.ranges
+                .iter()
+                .zip(&other.ranges)
+                .map(|(a, b)| a.start.max(b.start)..a.end.min(b.end)),
+        )
     }
 
     /// True if it contains every element of `other`.
     #[must_use]
     pub fn contains(&self, other: &Self) -> bool {
         other.is_empty()
-            || self.ranges.iter().zip(&other.ranges).all(|(a, b)| a.start <= b.start && b.end <= a.end)
+            || self
+                .ranges
+                .iter()
+                .zip(&other.ranges)
+                .all(|(a, b)| a.start <= b.start && b.end <= a.end)
     }
 
     /// The region relative to `origin`, which must not be past the start along any axis.
     #[must_use]
     pub fn relative_to(&self, origin: &[u64]) -> Self {
-        let shift = |(range, &origin): (&Range<u64>, &u64)| range.start - origin..range.end - origin;
-        Self { ranges: self.ranges.iter().zip(origin).map(shift).collect() }
+        let shift =
+            |(range, &origin): (&Range<u64>, &u64)| range.start - origin..range.end - origin;
+        Self {
+            ranges: self.ranges.iter().zip(origin).map(shift).collect(),
+        }
     }
 
     /// The region moved away from the origin by this distance along each axis.
     #[must_use]
     pub fn moved(&self, by: &[u64]) -> Self {
         let shift = |(range, &by): (&Range<u64>, &u64)| range.start + by..range.end + by;
-        Self { ranges: self.ranges.iter().zip(by).map(shift).collect() }
+        Self {
+            ranges: self.ranges.iter().zip(by).map(shift).collect(),
+        }
     }
 }
 
@@ -91,7 +115,9 @@ pub fn n_elements(shape: &[u64]) -> Option<u64> {
     if shape.contains(&0) {
         return Some(0);
     }
-    shape.iter().try_fold(1u64, |product, &n| product.checked_mul(n))
+    shape
+        .iter()
+        .try_fold(1u64, |product, &n| product.checked_mul(n))
 }
 
 /// Advances `index`, which is in the region, to the next one in C order. Returns false after the

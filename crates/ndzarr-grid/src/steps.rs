@@ -31,6 +31,9 @@ impl Steps {
     /// The selected indices from `at` on, relative to it.
     #[must_use]
     pub fn from(self, at: usize) -> Self {
-        Self { phase: self.phase + self.n_below(at) * self.step - at, step: self.step }
+        Self {
+            phase: self.phase + self.n_below(at) * self.step - at,
+            step: self.step,
+        }
     }
 }

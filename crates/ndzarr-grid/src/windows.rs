@@ -55,7 +55,10 @@ fn split(region: &Region, strides: &[u64], cost: WindowCost, axis: usize, out: &
     let span = span(region, strides);
     let len = span.end - span.start;
     let Some(next) = axis_to_split(region, axis) else {
-        return out.push(Window { region: region.clone(), span });
+        return out.push(Window {
+            region: region.clone(),
+            span,
+        });
     };
     let n = region.ranges()[next].end - region.ranges()[next].start;
     let cost_of_one = cheapest(region, strides, cost, next + 1);
@@ -63,11 +66,18 @@ fn split(region: &Region, strides: &[u64], cost: WindowCost, axis: usize, out: &
     let cost_of_whole = len.saturating_add(cost.request);
     let is_dense = region.n_elements() == Some(len);
     if is_dense || (cost_of_whole <= cost_of_splitting && len <= cost.max_span) {
-        return out.push(Window { region: region.clone(), span });
+        return out.push(Window {
+            region: region.clone(),
+            span,
+        });
     }
     // A few neighbours along this axis may still be cheaper in one window than in one each.
     let stride = strides[next];
-    let n_per_window = if cost_of_one >= stride { (cost.max_span / stride.max(1)).clamp(1, n) } else { 1 };
+    let n_per_window = if cost_of_one >= stride {
+        (cost.max_span / stride.max(1)).clamp(1, n)
+    } else {
+        1
+    };
     let range = region.ranges()[next].clone();
     let mut start = range.start;
     while start < range.end {
@@ -96,7 +106,10 @@ fn cheapest(region: &Region, strides: &[u64], cost: WindowCost, axis: usize) -> 
         return cost.request.saturating_add(1);
     };
     let lens: Vec<u64> = region.shape();
-    let whole = (next..region.ndim()).map(|axis| (lens[axis] - 1) * strides[axis]).sum::<u64>() + 1;
+    let whole = (next..region.ndim())
+        .map(|axis| (lens[axis] - 1) * strides[axis])
+        .sum::<u64>()
+        + 1;
     let cost_of_splitting = lens[next].saturating_mul(cheapest(region, strides, cost, next + 1));
     cost_of_splitting.min(whole.saturating_add(cost.request))
 }

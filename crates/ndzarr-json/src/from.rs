@@ -38,7 +38,9 @@ from_integers!(u8, u32, u64, usize, i32, i64, i128);
 impl From<f64> for Json<'_> {
     fn from(value: f64) -> Self {
         let number = serde_json::Number::from_f64(value);
-        number.map_or(Self::Null, |number| Self::Number(Cow::Owned(number.to_string())))
+        number.map_or(Self::Null, |number| {
+            Self::Number(Cow::Owned(number.to_string()))
+        })
     }
 }
 
@@ -125,6 +127,8 @@ impl<'a, N: Into<JsonString<'a>>> FromIterator<(N, Json<'a>)> for Members<'a> {
 
 impl<'a, N: Into<JsonString<'a>>> Extend<(N, Json<'a>)> for Members<'a> {
     fn extend<I: IntoIterator<Item = (N, Json<'a>)>>(&mut self, items: I) {
-        items.into_iter().for_each(|(name, value)| self.insert(name, value));
+        items
+            .into_iter()
+            .for_each(|(name, value)| self.insert(name, value));
     }
 }

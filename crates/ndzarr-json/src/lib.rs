@@ -1,12 +1,13 @@
 //! JSON that keeps the text of numbers and the order of members, within bounds.
 //!
-//! [`JsonText`] is the scanner: it reads text value by value, and takes no memory. [`Parser`] builds
-//! trees from it: [`Json`], which can be written again as it was read, or values of serde_json, which
-//! users see. [`members`] finds the members of an object without reading their values.
+//! [`JsonText`] is the scanner: it reads text value by value, and takes no memory. [`Parser`]
+//! builds trees from it: [`Json`], which can be written again as it was read, or values of
+//! serde_json, which users see. [`members`] finds the members of an object without reading their
+//! values.
 //!
 //! Nesting and memory are bounded. Strings may hold half a surrogate pair, and numbers may be the
-//! tokens `NaN`, `Infinity` and `-Infinity`, as Python writes them. If a member occurs twice the last
-//! one counts.
+//! tokens `NaN`, `Infinity` and `-Infinity`, as Python writes them. If a member occurs twice the
+//! last one counts.
 //!
 //! ```
 //! use ndzarr_json::{Json, NonFinite, Parser};

@@ -27,7 +27,11 @@ pub fn as_integral_i128(value: &Json<'_>) -> Option<i128> {
             return Some(float as i128);
         }
         let (whole, fraction) = text.split_once('.')?;
-        if fraction.bytes().all(|digit| digit == b'0') { whole.parse().ok() } else { None }
+        if fraction.bytes().all(|digit| digit == b'0') {
+            whole.parse().ok()
+        } else {
+            None
+        }
     })
 }
 

@@ -122,8 +122,8 @@ impl<'a> Tree<'a> for Value {
         members.insert(name.into(), value);
     }
 
-    /// A node of the tree that the standard library makes has place for 11 members, and half of them
-    /// are taken if there are more.
+    /// A node of the tree that the standard library makes has place for 11 members, and half of
+    /// them are taken if there are more.
     fn member_bytes(number: usize) -> usize {
         match number {
             0 => 640,
@@ -161,20 +161,33 @@ impl<'a> Parser<'a> {
 
     fn before(text: JsonText<'a>, non_finite: NonFinite) -> Self {
         let room = Room::new();
-        Self { text, room, non_finite, may_be_non_finite: false, separate: None, separate_value: None }
+        Self {
+            text,
+            room,
+            non_finite,
+            may_be_non_finite: false,
+            separate: None,
+            separate_value: None,
+        }
     }
 
     /// Values may take no more than this number of bytes.
     #[must_use]
     pub fn within(self, byte_len: usize) -> Self {
-        Self { room: Room::of(byte_len), ..self }
+        Self {
+            room: Room::of(byte_len),
+            ..self
+        }
     }
 
     /// Reads the top-level member of this name as a separate value of serde_json, see
     /// [`take_separate`](Self::take_separate). In its place is `null`.
     #[must_use]
     pub fn with_separate(self, name: &'static str) -> Self {
-        Self { separate: Some(name), ..self }
+        Self {
+            separate: Some(name),
+            ..self
+        }
     }
 
     /// The value of the member that was read separately; `None` if there was none.
@@ -208,12 +221,17 @@ impl<'a> Parser<'a> {
             JsonToken::Null => T::null(),
             JsonToken::Bool(value) => T::boolean(value),
             JsonToken::Number(text) => T::number(text),
-            JsonToken::NonFinite(token) if self.non_finite == NonFinite::Accept || self.may_be_non_finite => {
+            JsonToken::NonFinite(token)
+                if self.non_finite == NonFinite::Accept || self.may_be_non_finite =>
+            {
                 T::number(token)
             }
             JsonToken::NonFinite(token) => {
                 let what = "unexpected character (NaN and Infinity are not JSON)";
-                return Err(JsonError { at: self.text.at() - token.len(), what });
+                return Err(JsonError {
+                    at: self.text.at() - token.len(),
+                    what,
+                });
             }
             JsonToken::String(text) => {
                 self.take(text.len())?;
@@ -240,7 +258,9 @@ impl<'a> Parser<'a> {
 
     fn object<T: Tree<'a>>(&mut self) -> Result<T, JsonError> {
         let is_top = self.text.depth() == 1;
-        let Some(first) = self.text.member()? else { return Ok(T::object(T::members(0))) };
+        let Some(first) = self.text.member()? else {
+            return Ok(T::object(T::members(0)));
+        };
         // Enough for most documents and most objects in them.
         let mut members = T::members(if is_top { 12 } else { 2 });
         let mut next = Some(first);
@@ -248,7 +268,11 @@ impl<'a> Parser<'a> {
         while let Some(name) = next {
             self.take(T::member_bytes(n) + name.len())?;
             n += 1;
-            let value = if is_top { self.top_level(&name)? } else { self.value()? };
+            let value = if is_top {
+                self.top_level(&name)?
+            } else {
+                self.value()?
+            };
             T::insert(&mut members, name, value);
             next = self.text.member()?;
         }

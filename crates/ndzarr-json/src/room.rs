@@ -25,7 +25,10 @@ impl Room {
 
     /// Takes this many bytes; `at` is the position in the text.
     pub(crate) fn take(&mut self, byte_len: usize, at: usize) -> Result<(), JsonError> {
-        self.0 = self.0.checked_sub(byte_len).ok_or(JsonError { at, what: TOO_LARGE })?;
+        self.0 = self.0.checked_sub(byte_len).ok_or(JsonError {
+            at,
+            what: TOO_LARGE,
+        })?;
         Ok(())
     }
 }

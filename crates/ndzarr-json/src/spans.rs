@@ -18,8 +18,9 @@ pub type Span<'a> = (JsonString<'a>, Range<usize>);
 /// # Errors
 /// No object is at this place of the text.
 pub fn members(text: &[u8], within: Range<usize>) -> Result<Vec<Span<'_>>, JsonError> {
-    let mut text =
-        JsonText::of_bytes(text.get(..within.end).unwrap_or(text)).starting(within.start, 0).behind_mark();
+    let mut text = JsonText::of_bytes(text.get(..within.end).unwrap_or(text))
+        .starting(within.start, 0)
+        .behind_mark();
     spans(&mut text)
 }
 
@@ -54,7 +55,11 @@ pub fn spans<'a>(text: &mut JsonText<'a>) -> Result<Vec<Span<'a>>, JsonError> {
 /// The last member of this name: it counts if there are several.
 #[must_use]
 pub fn last<'s>(members: &'s [Span<'_>], name: &str) -> Option<&'s Range<usize>> {
-    members.iter().rev().find(|(member, _)| *member == *name).map(|(_, range)| range)
+    members
+        .iter()
+        .rev()
+        .find(|(member, _)| *member == *name)
+        .map(|(_, range)| range)
 }
 
 #[cfg(test)]
@@ -63,14 +68,26 @@ mod tests {
 
     fn cut(text: &str) -> Option<Vec<(String, String)>> {
         let members = members(text.as_bytes(), 0..text.len()).ok()?;
-        Some(members.into_iter().map(|(name, range)| (name.into(), text[range].to_owned())).collect())
+        Some(
+            members
+                .into_iter()
+                .map(|(name, range)| (name.into(), text[range].to_owned()))
+                .collect(),
+        )
     }
 
     #[test]
     fn members_are_cut_out_as_they_are_written() {
         let text = "\u{feff} {\"a\" : {\"x\": [1, \"}\\\"\"]},\"b\\u0063\":\t-1.50 ,\"s\":\"[\",\"a\":null}";
-        let expected = [("a", "{\"x\": [1, \"}\\\"\"]}"), ("bc", "-1.50"), ("s", "\"[\""), ("a", "null")];
-        let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+        let expected = [
+            ("a", "{\"x\": [1, \"}\\\"\"]}"),
+            ("bc", "-1.50"),
+            ("s", "\"[\""),
+            ("a", "null"),
+        ];
+        let expected = expected
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .to_vec();
         assert_eq!(cut(text), Some(expected));
         assert_eq!(cut("{}"), Some(vec![]));
     }
@@ -91,9 +108,17 @@ mod tests {
         for end in 0..whole.len() {
             assert_eq!(cut(&whole[..end]), None, "{end}");
         }
-        for text in
-            ["", "[]", "1", "{\"a\"}", "{\"a\":}", "{\"a\":1 2}", "{a:1}", "{\"a\":1,}", "{\"a\":\"\\"]
-        {
+        for text in [
+            "",
+            "[]",
+            "1",
+            "{\"a\"}",
+            "{\"a\":}",
+            "{\"a\":1 2}",
+            "{a:1}",
+            "{\"a\":1,}",
+            "{\"a\":\"\\",
+        ] {
             assert_eq!(cut(text), None, "{text}");
         }
     }

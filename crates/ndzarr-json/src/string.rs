@@ -43,7 +43,10 @@ impl<'a> JsonString<'a> {
             Ok(text) => Some(text.into()),
             Err(_) => {
                 let text = unpaired(token)?;
-                Some(Self(Form::Unpaired(Box::new(Unpaired { text, token: token.to_owned() }))))
+                Some(Self(Form::Unpaired(Box::new(Unpaired {
+                    text,
+                    token: token.to_owned(),
+                }))))
             }
         }
     }

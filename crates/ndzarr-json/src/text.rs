@@ -78,13 +78,25 @@ impl<'a> JsonText<'a> {
     /// The start of some text.
     #[must_use]
     pub fn new(text: &'a str) -> Self {
-        Self { bytes: text.as_bytes(), text: Some(text), at: 0, depth: 0, is_start: false }
+        Self {
+            bytes: text.as_bytes(),
+            text: Some(text),
+            at: 0,
+            depth: 0,
+            is_start: false,
+        }
     }
 
     /// The start of text that need not be UTF-8, except for the strings and numbers that are taken.
     #[must_use]
     pub fn of_bytes(bytes: &'a [u8]) -> Self {
-        Self { bytes, text: None, at: 0, depth: 0, is_start: false }
+        Self {
+            bytes,
+            text: None,
+            at: 0,
+            depth: 0,
+            is_start: false,
+        }
     }
 
     /// Continues at a position in the text, in bytes, before a value that is nested this deep.
@@ -97,7 +109,14 @@ impl<'a> JsonText<'a> {
     #[must_use]
     pub fn behind_mark(self) -> Self {
         let mark = "\u{feff}".as_bytes();
-        if self.at == 0 && self.bytes.starts_with(mark) { Self { at: mark.len(), ..self } } else { self }
+        if self.at == 0 && self.bytes.starts_with(mark) {
+            Self {
+                at: mark.len(),
+                ..self
+            }
+        } else {
+            self
+        }
     }
 
     /// True if a text is exactly a JSON number.
@@ -116,8 +135,14 @@ impl<'a> JsonText<'a> {
             digits = fraction;
             is_valid &= take(&mut digits) > 0;
         }
-        if let Some(exponent) = digits.strip_prefix(b"e").or_else(|| digits.strip_prefix(b"E")) {
-            digits = exponent.strip_prefix(b"+").or_else(|| exponent.strip_prefix(b"-")).unwrap_or(exponent);
+        if let Some(exponent) = digits
+            .strip_prefix(b"e")
+            .or_else(|| digits.strip_prefix(b"E"))
+        {
+            digits = exponent
+                .strip_prefix(b"+")
+                .or_else(|| exponent.strip_prefix(b"-"))
+                .unwrap_or(exponent);
             is_valid &= take(&mut digits) > 0;
         }
         is_valid && digits.is_empty()
@@ -212,7 +237,11 @@ impl<'a> JsonText<'a> {
     /// # Errors
     /// No object begins here.
     pub fn object(&mut self) -> Result<(), JsonError> {
-        if self.is_object() { self.enter() } else { Err(self.error("an object was expected")) }
+        if self.is_object() {
+            self.enter()
+        } else {
+            Err(self.error("an object was expected"))
+        }
     }
 
     /// Skips space; returns true if an object begins after it.
@@ -234,7 +263,11 @@ impl<'a> JsonText<'a> {
     /// # Errors
     /// Another character is next.
     pub fn require(&mut self, character: u8, what: &'static str) -> Result<(), JsonError> {
-        if self.eat(character) { Ok(()) } else { Err(self.error(what)) }
+        if self.eat(character) {
+            Ok(())
+        } else {
+            Err(self.error(what))
+        }
     }
 
     /// Checks that only space is left.
@@ -243,7 +276,11 @@ impl<'a> JsonText<'a> {
     /// Something else follows.
     pub fn end(&mut self) -> Result<(), JsonError> {
         self.skip_space();
-        if self.at == self.bytes.len() { Ok(()) } else { Err(self.error("text after the value")) }
+        if self.at == self.bytes.len() {
+            Ok(())
+        } else {
+            Err(self.error("text after the value"))
+        }
     }
 
     fn error(&self, what: &'static str) -> JsonError {
@@ -274,20 +311,31 @@ impl<'a> JsonText<'a> {
             self.at += 1;
             return match self.slice(start + 1..self.at - 1) {
                 Some(text) => Ok(JsonString::borrowed(text)),
-                None => Err(JsonError { at: start, what: "a string that is not UTF-8" }),
+                None => Err(JsonError {
+                    at: start,
+                    what: "a string that is not UTF-8",
+                }),
             };
         }
         self.at = start;
         self.skip_string()?;
         let string = self.slice(start..self.at).and_then(JsonString::parse);
-        string.ok_or(JsonError { at: start, what: "a string that JSON does not allow" })
+        string.ok_or(JsonError {
+            at: start,
+            what: "a string that JSON does not allow",
+        })
     }
 
     fn number(&mut self) -> Result<&'a str, JsonError> {
         let start = self.at;
         self.skip_to(&NUMBER_STOPS);
-        let text = self.slice(start..self.at).filter(|text| Self::is_number(text));
-        text.ok_or(JsonError { at: start, what: "a number that JSON does not allow" })
+        let text = self
+            .slice(start..self.at)
+            .filter(|text| Self::is_number(text));
+        text.ok_or(JsonError {
+            at: start,
+            what: "a number that JSON does not allow",
+        })
     }
 
     fn non_finite(&mut self, token: &'static str) -> Result<JsonToken<'a>, JsonError> {

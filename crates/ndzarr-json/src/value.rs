@@ -46,7 +46,10 @@ impl<'a> Json<'a> {
     /// The nearest float to a number, if it is finite.
     #[must_use]
     pub fn as_f64(&self) -> Option<f64> {
-        self.number()?.parse().ok().filter(|float: &f64| float.is_finite())
+        self.number()?
+            .parse()
+            .ok()
+            .filter(|float: &f64| float.is_finite())
     }
 
     /// The text of a number.
@@ -186,7 +189,10 @@ impl<'a> Members<'a> {
     /// No members, with memory for this number of them.
     #[must_use]
     pub fn with_capacity(capacity: usize) -> Self {
-        Self { items: Vec::with_capacity(capacity), index: None }
+        Self {
+            items: Vec::with_capacity(capacity),
+            index: None,
+        }
     }
 
     /// The value of the member of this name.
@@ -278,25 +284,36 @@ impl<'a> Members<'a> {
 
     /// Sorts the members by their names, byte by byte.
     pub fn sort_keys(&mut self) {
-        self.items.sort_by(|(a, _), (b, _)| a.as_bytes().cmp(b.as_bytes()));
+        self.items
+            .sort_by(|(a, _), (b, _)| a.as_bytes().cmp(b.as_bytes()));
         self.make_index();
     }
 
     /// A copy that borrows nothing.
     #[must_use]
     pub fn to_owned(&self) -> Members<'static> {
-        self.items.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+        self.items
+            .iter()
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect()
     }
 
     fn make_index(&mut self) {
-        let names = self.items.iter().enumerate().map(|(i, (name, _))| (name.clone(), i));
+        let names = self
+            .items
+            .iter()
+            .enumerate()
+            .map(|(i, (name, _))| (name.clone(), i));
         self.index = (self.items.len() >= MANY).then(|| Box::new(names.collect()));
     }
 
     fn position(&self, name: &str) -> Option<usize> {
         match &self.index {
             Some(index) => position_in(index, &JsonString::borrowed(name)),
-            None => self.items.iter().position(|(there, _)| there.unpaired().is_none() && **there == *name),
+            None => self
+                .items
+                .iter()
+                .position(|(there, _)| there.unpaired().is_none() && **there == *name),
         }
     }
 

@@ -45,9 +45,14 @@ impl<'a> Json<'a> {
     #[must_use]
     pub fn in_place_of(old: Option<&Self>, new: &Value) -> Self {
         match (new, old) {
-            (Value::Object(new), Some(Self::Object(old))) => Self::Object(Members::in_place_of(old, new)),
+            (Value::Object(new), Some(Self::Object(old))) => {
+                Self::Object(Members::in_place_of(old, new))
+            }
             (Value::Array(new), Some(Self::Array(old))) => {
-                let items = new.iter().enumerate().map(|(i, new)| Self::in_place_of(old.get(i), new));
+                let items = new
+                    .iter()
+                    .enumerate()
+                    .map(|(i, new)| Self::in_place_of(old.get(i), new));
                 Self::Array(items.collect())
             }
             (new, Some(old)) if old.to_value() == *new => old.clone(),
@@ -60,7 +65,9 @@ impl<'a> Members<'a> {
     /// The members as users see them.
     #[must_use]
     pub fn to_values(&self) -> ValueMembers {
-        self.iter().map(|(name, value)| (name.to_owned(), value.to_value())).collect()
+        self.iter()
+            .map(|(name, value)| (name.to_owned(), value.to_value()))
+            .collect()
     }
 
     /// Like [`Json::in_place_of`]: existing members keep their positions, new ones follow.
@@ -73,8 +80,11 @@ impl<'a> Members<'a> {
             }
         }
         // A name that the document can only escape is compared in its form for users.
-        let shown =
-            LazyCell::new(|| old.keys().filter(|name| name.contains('\u{fffd}')).collect::<HashSet<_>>());
+        let shown = LazyCell::new(|| {
+            old.keys()
+                .filter(|name| name.contains('\u{fffd}'))
+                .collect::<HashSet<_>>()
+        });
         let is_there = |name: &str| name.contains('\u{fffd}') && shown.contains(name);
         for (name, value) in new {
             if !members.contains_key(name) && !is_there(name) {
@@ -100,7 +110,10 @@ impl From<&Value> for Json<'_> {
 
 impl From<&ValueMembers> for Members<'_> {
     fn from(attributes: &ValueMembers) -> Self {
-        attributes.iter().map(|(name, value)| (name.as_str(), value.into())).collect()
+        attributes
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.into()))
+            .collect()
     }
 }
 

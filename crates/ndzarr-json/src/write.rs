@@ -66,7 +66,9 @@ fn string(out: &mut impl Write, text: &JsonString<'_>) -> fmt::Result {
     if let Some(token) = text.unpaired() {
         return out.write_str(token);
     }
-    let is_plain = text.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\');
+    let is_plain = text
+        .bytes()
+        .all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\');
     if is_plain {
         return write!(out, "\"{}\"", &**text);
     }

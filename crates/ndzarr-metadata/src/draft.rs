@@ -21,20 +21,31 @@ use crate::draft::layout::{Dialect, Layout, is_name};
 use crate::json::Members;
 use crate::known::Stop;
 use crate::{
-    AttributeChange, Erasure, Format, Known, Member, MemberKind, MetadataError, Node, NodeKind, NodePath,
-    OpenOptions, json,
+    AttributeChange, Erasure, Format, Known, Member, MemberKind, MetadataError, Node, NodeKind,
+    NodePath, OpenOptions, json,
 };
 
 pub(crate) use create::create;
 
 /// The node at a path of a store whose root is the entry point of a draft hierarchy. The root
 /// always is a node; below it, a group needs no document as long as it contains something.
-pub(crate) fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Result<Option<Node>, Stop> {
-    if options.format.is_some_and(|format| Dialect::of(format).is_none()) {
+pub(crate) fn open(
+    path: &NodePath,
+    known: &Known,
+    options: &OpenOptions,
+) -> Result<Option<Node>, Stop> {
+    if options
+        .format
+        .is_some_and(|format| Dialect::of(format).is_none())
+    {
         return Ok(None);
     }
-    let [Some(bytes)] = known.documents([entry::KEY])? else { return Ok(None) };
-    let Some(mut layout) = entry::read(bytes, options.format)? else { return Ok(None) };
+    let [Some(bytes)] = known.documents([entry::KEY])? else {
+        return Ok(None);
+    };
+    let Some(mut layout) = entry::read(bytes, options.format)? else {
+        return Ok(None);
+    };
     layout.unknown_type = options.unknown_type;
     Ok(find(&layout, path, known)?.map(|mut node| {
         node.context.n5_axes = options.n5_axes;
@@ -45,13 +56,19 @@ pub(crate) fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Res
 /// True if the root is the entry point of a hierarchy of dialect B, or is to be read as one.
 pub(crate) fn is_dialect_b(known: &Known, options: &OpenOptions) -> Result<bool, Stop> {
     known.presence(&[entry::KEY.to_owned()])?;
-    let [Some(bytes)] = known.documents([entry::KEY])? else { return Ok(false) };
+    let [Some(bytes)] = known.documents([entry::KEY])? else {
+        return Ok(false);
+    };
     Ok(entry::read(bytes, options.format)?.is_some_and(|layout| layout.dialect == Dialect::B))
 }
 
 fn find(layout: &Layout, path: &NodePath, known: &Known) -> Result<Option<Node>, Stop> {
     let mut keys = vec![layout.array_key(path), layout.group_key(path)];
-    keys.extend(path.ancestors().iter().map(|ancestor| layout.array_key(ancestor)));
+    keys.extend(
+        path.ancestors()
+            .iter()
+            .map(|ancestor| layout.array_key(ancestor)),
+    );
     let documents = known.many_documents(&keys)?;
     // Nothing below an array is a node.
     if documents[2..].iter().any(Option::is_some) {
@@ -61,7 +78,10 @@ fn find(layout: &Layout, path: &NodePath, known: &Known) -> Result<Option<Node>,
         (Some(array), group) => {
             let mut node = document::array_node(layout, path, array)?;
             if group.is_some() {
-                node.warnings.push(format!("{} also exists; the node is read as an array", keys[1]));
+                node.warnings.push(format!(
+                    "{} also exists; the node is read as an array",
+                    keys[1]
+                ));
             }
             Ok(Some(node))
         }
@@ -90,12 +110,22 @@ pub(crate) fn members(node: &Node, known: &Known) -> Result<Vec<Member>, Stop> {
     for name in listing.keys.iter().filter_map(|key| layout.array_name(key)) {
         kinds.insert(name, MemberKind::Array);
     }
-    Ok(kinds.into_iter().map(|(name, kind)| Member { name: name.to_owned(), kind }).collect())
+    Ok(kinds
+        .into_iter()
+        .map(|(name, kind)| Member {
+            name: name.to_owned(),
+            kind,
+        })
+        .collect())
 }
 
 /// Keys of the documents above all children of a group.
 pub(crate) fn keys_above_children(layout: &Layout, group: &NodePath) -> Vec<String> {
-    let arrays = group.ancestors().into_iter().chain([group.clone()]).map(|path| layout.array_key(&path));
+    let arrays = group
+        .ancestors()
+        .into_iter()
+        .chain([group.clone()])
+        .map(|path| layout.array_key(&path));
     [entry::KEY.to_owned()].into_iter().chain(arrays).collect()
 }
 
@@ -124,7 +154,9 @@ pub(crate) fn change_attributes(
         None => return Err(MetadataError::gone(&node.path, &key)),
     };
     let mut attributes = document::attributes(&key, layout.dialect, &document)?;
-    let filters = document::filters(layout.dialect, &attributes).filter(|_| is_array).cloned();
+    let filters = document::filters(layout.dialect, &attributes)
+        .filter(|_| is_array)
+        .cloned();
     if filters.is_some() {
         attributes.remove(FILTERS);
     }
@@ -142,14 +174,21 @@ pub(crate) fn change_attributes(
 
 /// Dialect B reads an attribute of this name as codecs: users cannot write it, nor remove it while
 /// it contains codecs.
-fn check_filters(format: Format, change: &AttributeChange, is_codecs: bool) -> Result<(), MetadataError> {
+fn check_filters(
+    format: Format,
+    change: &AttributeChange,
+    is_codecs: bool,
+) -> Result<(), MetadataError> {
     let touched = match change {
         AttributeChange::Merge(new) | AttributeChange::Replace(new) => new.contains_key(FILTERS),
         AttributeChange::Remove(names) => is_codecs && names.iter().any(|name| name == FILTERS),
         AttributeChange::SetN5Path { .. } | AttributeChange::RemoveN5Path(_) => false,
     };
     if touched {
-        return Err(MetadataError::inexpressible(format, "reserves the attribute filters"));
+        return Err(MetadataError::inexpressible(
+            format,
+            "reserves the attribute filters",
+        ));
     }
     Ok(())
 }
@@ -161,18 +200,29 @@ pub(crate) fn erase(node: &Node) -> Erasure {
     let data = layout.data_prefix(&node.path);
     if node.path.is_root() {
         let documents = vec![layout.array_key(&node.path), layout.group_key(&node.path)];
-        return Erasure { documents, prefixes: vec![meta, data] };
+        return Erasure {
+            documents,
+            prefixes: vec![meta, data],
+        };
     }
     match node.kind {
-        NodeKind::Array(_) => Erasure { documents: vec![layout.array_key(&node.path)], prefixes: vec![data] },
-        NodeKind::Group | NodeKind::ImplicitGroup => {
-            Erasure { documents: vec![layout.group_key(&node.path)], prefixes: vec![meta, data] }
-        }
+        NodeKind::Array(_) => Erasure {
+            documents: vec![layout.array_key(&node.path)],
+            prefixes: vec![data],
+        },
+        NodeKind::Group | NodeKind::ImplicitGroup => Erasure {
+            documents: vec![layout.group_key(&node.path)],
+            prefixes: vec![meta, data],
+        },
     }
 }
 
 /// The members of a document of a node.
-pub(crate) fn parse<'a>(node: &Node, key: &str, bytes: &'a [u8]) -> Result<Members<'a>, MetadataError> {
+pub(crate) fn parse<'a>(
+    node: &Node,
+    key: &str,
+    bytes: &'a [u8],
+) -> Result<Members<'a>, MetadataError> {
     document::parse(key, Layout::of(node.format, &node.context).dialect, bytes)
 }
 

@@ -72,29 +72,44 @@ pub enum MetadataError {
 
 impl MetadataError {
     pub(crate) fn invalid(key: impl Into<String>, what: impl fmt::Display) -> Self {
-        Self::Invalid { key: key.into(), what: what.to_string() }
+        Self::Invalid {
+            key: key.into(),
+            what: what.to_string(),
+        }
     }
 
     pub(crate) fn json(key: &str, error: &JsonError) -> Self {
         if error.what == TOO_LARGE {
             return Self::invalid(key, error.what);
         }
-        Self::invalid(key, format_args!("not valid JSON: {} at byte {}", error.what, error.at))
+        Self::invalid(
+            key,
+            format_args!("not valid JSON: {} at byte {}", error.what, error.at),
+        )
     }
 
     /// A document of white space, or of nothing, says less than one that does not exist: a program
     /// that cut it to write it again has not written it yet.
     pub(crate) fn blank(key: &str, bytes: &[u8]) -> Self {
         let what = "another program may be writing it, or was stopped while it did";
-        Self::invalid(key, format_args!("is blank ({} bytes): {what}", bytes.len()))
+        Self::invalid(
+            key,
+            format_args!("is blank ({} bytes): {what}", bytes.len()),
+        )
     }
 
     pub(crate) fn gone(path: &NodePath, key: &str) -> Self {
-        Self::Gone { path: path.to_string(), key: key.to_owned() }
+        Self::Gone {
+            path: path.to_string(),
+            key: key.to_owned(),
+        }
     }
 
     pub(crate) fn occupied(path: &NodePath, what: impl fmt::Display) -> Self {
-        Self::Occupied { path: path.to_string(), what: what.to_string() }
+        Self::Occupied {
+            path: path.to_string(),
+            what: what.to_string(),
+        }
     }
 
     pub(crate) fn unsupported(
@@ -102,10 +117,17 @@ impl MetadataError {
         feature: &'static str,
         name: impl fmt::Display,
     ) -> Self {
-        Self::Unsupported { key: key.into(), feature, name: name.to_string() }
+        Self::Unsupported {
+            key: key.into(),
+            feature,
+            name: name.to_string(),
+        }
     }
 
     pub(crate) fn inexpressible(format: crate::Format, what: impl fmt::Display) -> Self {
-        Self::Inexpressible { format, what: what.to_string() }
+        Self::Inexpressible {
+            format,
+            what: what.to_string(),
+        }
     }
 }

@@ -3,8 +3,8 @@
 //! Numbers keep their text, members keep their order, and nesting is bounded. The tokens `NaN`,
 //! `Infinity` and `-Infinity` can be allowed where Python writes them. They become numbers with
 //! that text, and are written as they were read; a value that a user provides has none. If a member
-//! occurs twice the last one counts, as in all peers. Values of serde_json, which keeps neither texts
-//! nor order, are only for users.
+//! occurs twice the last one counts, as in all peers. Values of serde_json, which keeps neither
+//! texts nor order, are only for users.
 
 use std::fmt::Display;
 
@@ -53,7 +53,11 @@ pub(crate) fn parse_object<'a>(
 }
 
 /// Parses a document into a value for users.
-pub(crate) fn parse_value(key: &str, bytes: &[u8], non_finite: NonFinite) -> Result<Value, MetadataError> {
+pub(crate) fn parse_value(
+    key: &str,
+    bytes: &[u8],
+    non_finite: NonFinite,
+) -> Result<Value, MetadataError> {
     parse_tree(key, bytes, non_finite)
 }
 
@@ -73,7 +77,10 @@ pub(crate) fn read_object<'a>(
 ) -> Result<(Members<'a>, Option<Value>), MetadataError> {
     let text = text(key, bytes)?;
     let mut parser = Parser::new(text, IN_VALUES).with_separate("attributes");
-    match parser.document().map_err(|error| MetadataError::json(key, &error))? {
+    match parser
+        .document()
+        .map_err(|error| MetadataError::json(key, &error))?
+    {
         Json::Object(members) => Ok((members, parser.take_separate())),
         other => Err(no_object(key, other.kind())),
     }
@@ -93,18 +100,24 @@ fn parse_tree<'a, T: Tree<'a>>(
 ) -> Result<T, MetadataError> {
     let text = text(key, bytes)?;
     let mut parser = Parser::new(text, non_finite);
-    parser.document().map_err(|error| MetadataError::json(key, &error))
+    parser
+        .document()
+        .map_err(|error| MetadataError::json(key, &error))
 }
 
 fn text<'a>(key: &str, bytes: &'a [u8]) -> Result<&'a str, MetadataError> {
     if bytes.len() > MAX_DOCUMENT_BYTES {
-        return Err(MetadataError::invalid(key, format_args!("has more than {MAX_DOCUMENT_BYTES} bytes")));
+        return Err(MetadataError::invalid(
+            key,
+            format_args!("has more than {MAX_DOCUMENT_BYTES} bytes"),
+        ));
     }
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Err(MetadataError::blank(key, bytes));
     }
-    std::str::from_utf8(bytes)
-        .map_err(|e| MetadataError::invalid(key, format_args!("not UTF-8 at byte {}", e.valid_up_to())))
+    std::str::from_utf8(bytes).map_err(|e| {
+        MetadataError::invalid(key, format_args!("not UTF-8 at byte {}", e.valid_up_to()))
+    })
 }
 
 /// Checks that a document is whole: neither blank nor cut, as it is while another program writes it
@@ -118,8 +131,12 @@ pub fn check_whole(key: &str, bytes: &[u8]) -> Result<(), MetadataError> {
 
 /// True if the values of a document take more than this number of bytes in memory.
 pub(crate) fn takes_more(bytes: &[u8], limit: usize) -> bool {
-    let Ok(text) = std::str::from_utf8(bytes) else { return false };
-    let read = Parser::new(text, NonFinite::Accept).within(limit).document::<Json<'_>>();
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return false;
+    };
+    let read = Parser::new(text, NonFinite::Accept)
+        .within(limit)
+        .document::<Json<'_>>();
     read.is_err_and(|error| error.what == TOO_LARGE)
 }
 
@@ -205,8 +222,16 @@ mod tests {
             "{\"z\":1,\"a\":2,\"z\":3}",
         ] {
             let expected: Option<Value> = serde_json::from_str(text).ok();
-            assert_eq!(accepts(text).map(|value| value.to_value()), expected, "{text}");
-            assert_eq!(parse_value("k", text.as_bytes(), NonFinite::Accept).ok(), expected, "{text}");
+            assert_eq!(
+                accepts(text).map(|value| value.to_value()),
+                expected,
+                "{text}"
+            );
+            assert_eq!(
+                parse_value("k", text.as_bytes(), NonFinite::Accept).ok(),
+                expected,
+                "{text}"
+            );
         }
         for text in [
             "",
@@ -292,7 +317,9 @@ mod tests {
         let check = |text: &str| parse("k", text.as_bytes(), IN_VALUES).is_ok();
         assert!(check("{\"attributes\":{\"a\":[NaN]},\"b\":1}"));
         assert!(check("{\"fill_value\":[NaN,-Infinity],\"b\":1}"));
-        assert!(check("{\"consolidated_metadata\":{\"metadata\":{\"a\":{\"attributes\":{\"b\":NaN}}}}}"));
+        assert!(check(
+            "{\"consolidated_metadata\":{\"metadata\":{\"a\":{\"attributes\":{\"b\":NaN}}}}}"
+        ));
         assert!(!check("{\"attributes\":{\"a\":1},\"b\":NaN}"));
         assert!(!check("{\"fill_value\":1,\"b\":NaN}"));
         assert!(!check("{\"b\":{\"attributes\":NaN}}"));
@@ -307,7 +334,10 @@ mod tests {
             ("18446744073709551615", u64::MAX.into()),
             ("-9223372036854775808", i64::MIN.into()),
             ("9007199254740993", 9_007_199_254_740_993_u64.into()),
-            ("18446744073709551616", Value::from(18_446_744_073_709_551_616.0)),
+            (
+                "18446744073709551616",
+                Value::from(18_446_744_073_709_551_616.0),
+            ),
             ("-0", Value::from(-0.0)),
             ("0", 0.into()),
             ("1.0", Value::from(1.0)),
@@ -323,7 +353,11 @@ mod tests {
             let value = accepts(text).expect("valid").to_value();
             assert_eq!(value, expected, "{text}");
             assert_eq!(value.to_string(), expected.to_string(), "{text}");
-            assert_eq!(parse_value("k", text.as_bytes(), IN_VALUES).ok(), Some(expected), "{text}");
+            assert_eq!(
+                parse_value("k", text.as_bytes(), IN_VALUES).ok(),
+                Some(expected),
+                "{text}"
+            );
         }
     }
 
@@ -335,7 +369,10 @@ mod tests {
         });
         let own = Json::from(&value);
         assert_eq!(own.to_string(), value.to_string());
-        assert_eq!(own.pretty(), serde_json::to_string_pretty(&value).expect("a value"));
+        assert_eq!(
+            own.pretty(),
+            serde_json::to_string_pretty(&value).expect("a value")
+        );
         assert_eq!(own.to_value(), value);
     }
 
@@ -347,20 +384,31 @@ mod tests {
         assert_eq!(value.to_string(), text.replace(r"\ud83d\ude00", "😀"));
         let seen = serde_json::json!({"a\u{fffd}": "\u{fffd}", "a": [1.5, "😀"]});
         assert_eq!(value.to_value(), seen);
-        assert_eq!(parse_value("k", text.as_bytes(), NonFinite::Accept).ok(), Some(seen.clone()));
+        assert_eq!(
+            parse_value("k", text.as_bytes(), NonFinite::Accept).ok(),
+            Some(seen.clone())
+        );
         // A value given back as it was seen stays the same.
-        assert_eq!(Json::in_place_of(Some(&value), &seen).to_string(), value.to_string());
+        assert_eq!(
+            Json::in_place_of(Some(&value), &seen).to_string(),
+            value.to_string()
+        );
     }
 
     /// Comparing each with all would take a minute.
     #[test]
     fn any_number_of_names_may_have_half_a_surrogate_pair() {
-        let names: Vec<String> = (0..100_000).map(|i| format!(r#""\udc80{i:06}":{i}"#)).collect();
+        let names: Vec<String> = (0..100_000)
+            .map(|i| format!(r#""\udc80{i:06}":{i}"#))
+            .collect();
         let text = format!("{{{}}}", names.join(","));
         let value = accepts(&text).expect("valid");
         let seen = value.to_value();
         assert_eq!(seen["\u{fffd}099999"], 99_999);
-        assert_eq!(Json::in_place_of(Some(&value), &seen).to_string(), value.to_string());
+        assert_eq!(
+            Json::in_place_of(Some(&value), &seen).to_string(),
+            value.to_string()
+        );
     }
 
     #[test]
@@ -375,7 +423,10 @@ mod tests {
         members.insert("b".to_owned(), 2.into());
         members["n"][1] = serde_json::json!(3);
         let written = Json::in_place_of(Some(&old), &new).to_string();
-        assert_eq!(written, r#"{"z":1.50,"n":[1E2,3],"a":{"x":1e400,"y":NaN},"b":2}"#);
+        assert_eq!(
+            written,
+            r#"{"z":1.50,"n":[1E2,3],"a":{"x":1e400,"y":NaN},"b":2}"#
+        );
     }
 
     #[test]
@@ -390,7 +441,11 @@ mod tests {
             ("1e300", None),
             ("18446744073709551615.0", Some(i128::from(u64::MAX))),
         ] {
-            assert_eq!(as_integral_i128(&accepts(text).expect("valid")), expected, "{text}");
+            assert_eq!(
+                as_integral_i128(&accepts(text).expect("valid")),
+                expected,
+                "{text}"
+            );
         }
     }
 

@@ -99,7 +99,11 @@ impl Known {
 
     /// These documents are all that exists below the prefix.
     pub(crate) fn closed(prefix: String, documents: Vec<(String, Option<Bytes>)>) -> Self {
-        Self { documents: documents.into_iter().collect(), closed: Some(prefix), ..Self::default() }
+        Self {
+            documents: documents.into_iter().collect(),
+            closed: Some(prefix),
+            ..Self::default()
+        }
     }
 
     /// True if nothing can be added.
@@ -108,16 +112,23 @@ impl Known {
     }
 
     fn is_within(&self, key: &str) -> bool {
-        self.closed.as_ref().is_some_and(|prefix| key.starts_with(prefix))
+        self.closed
+            .as_ref()
+            .is_some_and(|prefix| key.starts_with(prefix))
     }
 
     /// The values that are known, by key.
     pub(crate) fn values(&self) -> impl Iterator<Item = (&str, &Bytes)> {
-        self.documents.iter().filter_map(|(key, value)| Some((key.as_str(), value.as_ref()?)))
+        self.documents
+            .iter()
+            .filter_map(|(key, value)| Some((key.as_str(), value.as_ref()?)))
     }
 
     /// The values under all of `keys`, in order, or the need for those that are not known yet.
-    pub(crate) fn documents<const N: usize>(&self, keys: [&str; N]) -> Result<[Option<&Bytes>; N], Stop> {
+    pub(crate) fn documents<const N: usize>(
+        &self,
+        keys: [&str; N],
+    ) -> Result<[Option<&Bytes>; N], Stop> {
         self.check(keys.iter().copied())?;
         Ok(keys.map(|key| self.value(key)))
     }
@@ -131,10 +142,19 @@ impl Known {
     fn check<'a>(&self, keys: impl Iterator<Item = &'a str>) -> Result<(), Stop> {
         // A key known to be absent needs no value.
         let is_known = |key: &str| {
-            self.documents.contains_key(key) || self.is_within(key) || self.present.get(key) == Some(&false)
+            self.documents.contains_key(key)
+                || self.is_within(key)
+                || self.present.get(key) == Some(&false)
         };
-        let missing: Vec<String> = keys.filter(|key| !is_known(key)).map(str::to_owned).collect();
-        if missing.is_empty() { Ok(()) } else { Err(Stop::Need(Need::Documents(missing))) }
+        let missing: Vec<String> = keys
+            .filter(|key| !is_known(key))
+            .map(str::to_owned)
+            .collect();
+        if missing.is_empty() {
+            Ok(())
+        } else {
+            Err(Stop::Need(Need::Documents(missing)))
+        }
     }
 
     /// What was listed directly below a prefix.
@@ -165,7 +185,11 @@ impl Known {
                 None => missing.push(key.clone()),
             }
         }
-        if missing.is_empty() { Ok(presence) } else { Err(Stop::Need(Need::Presence(missing))) }
+        if missing.is_empty() {
+            Ok(presence)
+        } else {
+            Err(Stop::Need(Need::Presence(missing)))
+        }
     }
 
     /// True if a key is known to have a value: for warnings, which are not worth a fetch.
@@ -190,7 +214,9 @@ impl Known {
         let mut from = Bound::Included(prefix.to_owned());
         loop {
             let next = self.documents.range((from, Bound::Unbounded)).next();
-            let Some(rest) = next.and_then(|(key, _)| key.strip_prefix(prefix)) else { return listing };
+            let Some(rest) = next.and_then(|(key, _)| key.strip_prefix(prefix)) else {
+                return listing;
+            };
             from = match rest.split_once('/') {
                 None => {
                     listing.keys.push(rest.to_owned());

@@ -98,7 +98,8 @@ pub use operations::consolidated::{
     copies_stand_alone, has_copies, has_no_copies_yet, node_documents, refresh_consolidated,
 };
 pub use operations::convert::{
-    KeptKeys, are_n5_blocks, check_request, dimension_attributes, fill_request, keep_chunks, same_keys,
+    KeptKeys, are_n5_blocks, check_request, dimension_attributes, fill_request, keep_chunks,
+    same_keys,
 };
 pub use operations::create::{complete_document, create_array, create_group, erase};
 pub use operations::document_names::{
@@ -108,8 +109,8 @@ pub use operations::missing_values::{
     MISSING_VALUE, fill_value_is_missing, is_always_missing, missing_attribute, missing_element,
 };
 pub use operations::neutral_json::{
-    attribute_f64, codecs_json, data_type_json, fill_value_json, parse_data_type_json, parse_fill_value_json,
-    parse_json,
+    attribute_f64, codecs_json, data_type_json, fill_value_json, parse_data_type_json,
+    parse_fill_value_json, parse_json,
 };
 pub use operations::open::{likely_consolidated, likely_documents, open};
 pub use operations::shape::{ShapeChange, change_shape, document_shape, is_same_array, shape_key};
@@ -118,6 +119,6 @@ pub use options::limits::Limits;
 pub use options::open_options::{ConsolidatedUse, N5VersionCheck, OpenOptions, Wanted};
 pub use path::NodePath;
 pub use request::{
-    ArrayRequest, AttributeChange, Claim, CodecRequest, CreateOptions, Creation, Document, Erasure, Existing,
-    ExistingDocument, FillRequest, N5GroupDocuments,
+    ArrayRequest, AttributeChange, Claim, CodecRequest, CreateOptions, Creation, Document, Erasure,
+    Existing, ExistingDocument, FillRequest, N5GroupDocuments,
 };

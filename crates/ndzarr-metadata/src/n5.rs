@@ -20,8 +20,8 @@ use crate::json::Json;
 use crate::known::Stop;
 use crate::n5::document::{Contents, Own, Spot, is_hidden};
 use crate::{
-    Context, Erasure, Format, Known, Member, MemberKind, MetadataError, N5VersionCheck, Node, NodePath,
-    OpenOptions, Wanted,
+    Context, Erasure, Format, Known, Member, MemberKind, MetadataError, N5VersionCheck, Node,
+    NodePath, OpenOptions, Wanted,
 };
 
 pub(crate) use attributes::change as change_attributes;
@@ -31,7 +31,11 @@ pub(crate) use document::{NAME as DOCUMENT, key as document_key};
 
 /// The dataset or group at a path. Without a document that has `n5` on the way down from the root,
 /// only datasets and groups with members of their own are found, unless the format is requested.
-pub(crate) fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Result<Option<Node>, Stop> {
+pub(crate) fn open(
+    path: &NodePath,
+    known: &Known,
+    options: &OpenOptions,
+) -> Result<Option<Node>, Stop> {
     if let Some((own, version)) = dataset_at(path, known, options)? {
         if let Some((key, version)) = version {
             version::check(&key, &version)?;
@@ -47,7 +51,8 @@ pub(crate) fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Res
     if spot.enclosing_dataset().is_some() && !is_container {
         return Ok(None);
     }
-    let is_stated = is_container || spot.is_inside_container() || options.format == Some(Format::N5);
+    let is_stated =
+        is_container || spot.is_inside_container() || options.format == Some(Format::N5);
     // Viewers of N5, tensorstore and neuroglancer write images without the version of their
     // container.
     if !is_stated && spot.own.members.is_empty() {
@@ -57,12 +62,16 @@ pub(crate) fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Res
         return Ok(None);
     }
     check_versions()?;
-    let context = Context { n5_axes: options.n5_axes, ..Context::default() };
+    let context = Context {
+        n5_axes: options.n5_axes,
+        ..Context::default()
+    };
     let mut group = node::group(path, &spot.own, context);
     if !is_stated {
-        group
-            .warnings
-            .push(format!("the version of N5 is not stated, neither in {} nor above", document::key(path)));
+        group.warnings.push(format!(
+            "the version of N5 is not stated, neither in {} nor above",
+            document::key(path)
+        ));
     }
     Ok(Some(group))
 }
@@ -86,10 +95,15 @@ fn dataset_at(
 ) -> Result<Option<(Contents, Option<Version>)>, Stop> {
     let keys = document_keys(path);
     let presence = known.presence(&keys)?;
-    let mut present =
-        keys.into_iter().zip(presence).filter(|(_, is_present)| *is_present).map(|(key, _)| key);
+    let mut present = keys
+        .into_iter()
+        .zip(presence)
+        .filter(|(_, is_present)| *is_present)
+        .map(|(key, _)| key);
     let own_key = document::key(path);
-    let Some(outermost) = present.next() else { return Ok(None) };
+    let Some(outermost) = present.next() else {
+        return Ok(None);
+    };
     // Both in one round.
     let documents = known.many_documents(&[own_key.clone(), outermost.clone()])?;
     let own = Contents::read(&own_key, documents[0].map(|bytes| &bytes[..]))?;
@@ -113,7 +127,11 @@ fn dataset_at(
 /// The datasets and groups directly below a group: its prefixes, distinguished by their documents.
 pub(crate) fn members(node: &Node, known: &Known) -> Result<Vec<Member>, Stop> {
     let listing = known.listing(&node.path.prefix())?;
-    let mut names: Vec<&String> = listing.prefixes.iter().filter(|name| !is_hidden(name)).collect();
+    let mut names: Vec<&String> = listing
+        .prefixes
+        .iter()
+        .filter(|name| !is_hidden(name))
+        .collect();
     names.sort();
     names.dedup();
     // Names that cannot be part of a path are files of something else.
@@ -126,16 +144,25 @@ pub(crate) fn members(node: &Node, known: &Known) -> Result<Vec<Member>, Stop> {
     let mut members = Vec::with_capacity(children.len());
     for ((name, key), bytes) in children.into_iter().zip(documents) {
         let contents = Contents::read(&key, bytes.map(|bytes| &bytes[..]))?;
-        let kind =
-            if contents.describes_dataset(Wanted::Any) { MemberKind::Array } else { MemberKind::Group };
-        members.push(Member { name: name.clone(), kind });
+        let kind = if contents.describes_dataset(Wanted::Any) {
+            MemberKind::Array
+        } else {
+            MemberKind::Group
+        };
+        members.push(Member {
+            name: name.clone(),
+            kind,
+        });
     }
     Ok(members)
 }
 
 /// Everything below the node's prefix, including its document. At the root that is the whole store.
 pub(crate) fn erase(node: &Node) -> Erasure {
-    Erasure { documents: vec![document::key(&node.path)], prefixes: vec![node.path.prefix()] }
+    Erasure {
+        documents: vec![document::key(&node.path)],
+        prefixes: vec![node.path.prefix()],
+    }
 }
 
 /// The dataset of a node as its `attributes.json` describes it.

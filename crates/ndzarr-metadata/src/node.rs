@@ -33,14 +33,21 @@ impl Node {
     /// The node as it is opened: checked, and with the options for the nodes below it.
     pub(crate) fn opened_with(mut self, options: &OpenOptions) -> Result<Self, MetadataError> {
         if let NodeKind::Array(spec) = &mut self.kind {
-            let key = self.documents.first().map_or(self.path.as_str(), |(key, _)| key);
+            let key = self
+                .documents
+                .first()
+                .map_or(self.path.as_str(), |(key, _)| key);
             options.limits.check_array(key, spec)?;
             if let Some(separator) = options.separator {
                 let encoding = spec.keys.encoding.with_separator(separator);
-                spec.keys.encoding =
-                    encoding.filter(|_| matches!(separator, '/' | '.')).ok_or_else(|| {
+                spec.keys.encoding = encoding
+                    .filter(|_| matches!(separator, '/' | '.'))
+                    .ok_or_else(|| {
                         let what = format!("chunk keys have no separator {separator:?}");
-                        MetadataError::Inexpressible { format: self.format, what }
+                        MetadataError::Inexpressible {
+                            format: self.format,
+                            what,
+                        }
                     })?;
             }
         }
@@ -81,9 +88,10 @@ impl Node {
     pub(crate) fn into_array(self, key: &str) -> Result<ArraySpec, MetadataError> {
         match self.kind {
             NodeKind::Array(spec) => Ok(*spec),
-            NodeKind::Group | NodeKind::ImplicitGroup => {
-                Err(MetadataError::invalid(key, "no longer describes the array that was opened"))
-            }
+            NodeKind::Group | NodeKind::ImplicitGroup => Err(MetadataError::invalid(
+                key,
+                "no longer describes the array that was opened",
+            )),
         }
     }
 }

@@ -24,7 +24,12 @@ impl NodePath {
     /// # Errors
     /// A segment is `.` or `..`, or the path contains NUL.
     pub fn new(path: &str) -> Result<Self, MetadataError> {
-        let refuse = |what: &str| Err(MetadataError::Path { path: path.to_owned(), what: what.to_owned() });
+        let refuse = |what: &str| {
+            Err(MetadataError::Path {
+                path: path.to_owned(),
+                what: what.to_owned(),
+            })
+        };
         if path.contains('\0') {
             return refuse("has a NUL");
         }
@@ -54,12 +59,20 @@ impl NodePath {
     /// `a/b/`, or empty for the root: the prefix of all keys below the node in v2, v3 and N5.
     #[must_use]
     pub fn prefix(&self) -> String {
-        if self.0.is_empty() { String::new() } else { [&self.0, "/"].concat() }
+        if self.0.is_empty() {
+            String::new()
+        } else {
+            [&self.0, "/"].concat()
+        }
     }
 
     /// The key of a document directly below the node.
     pub(crate) fn key_of(&self, document: &str) -> String {
-        if self.0.is_empty() { document.to_owned() } else { [&self.0, "/", document].concat() }
+        if self.0.is_empty() {
+            document.to_owned()
+        } else {
+            [&self.0, "/", document].concat()
+        }
     }
 
     /// The child of this name.
@@ -73,9 +86,17 @@ impl NodePath {
                 what: "is not a single name".to_owned(),
             });
         }
-        let path = if self.0.is_empty() { name.to_owned() } else { [&self.0, "/", name].concat() };
+        let path = if self.0.is_empty() {
+            name.to_owned()
+        } else {
+            [&self.0, "/", name].concat()
+        };
         // A plain name needs no second check; there may be many of them.
-        if is_name(name) { Ok(Self(path)) } else { Self::new(&path) }
+        if is_name(name) {
+            Ok(Self(path))
+        } else {
+            Self::new(&path)
+        }
     }
 
     /// The parent; `None` for the root.
@@ -84,7 +105,12 @@ impl NodePath {
         if self.0.is_empty() {
             return None;
         }
-        Some(Self(self.0.rsplit_once('/').map(|(parent, _)| parent.to_owned()).unwrap_or_default()))
+        Some(Self(
+            self.0
+                .rsplit_once('/')
+                .map(|(parent, _)| parent.to_owned())
+                .unwrap_or_default(),
+        ))
     }
 
     /// The ancestors from the root down to the parent; empty for the root.
@@ -135,10 +161,17 @@ mod tests {
 
     #[test]
     fn children_are_those_of_whole_paths() {
-        for parent in [NodePath::root(), NodePath::new("a/b").expect("a plain path")] {
-            for name in ["c", "c.", "...", ".", "..", "", "/", "a/b", "a\\b", "\\", "\0", "c\0", "\u{e9}"] {
+        for parent in [
+            NodePath::root(),
+            NodePath::new("a/b").expect("a plain path"),
+        ] {
+            for name in [
+                "c", "c.", "...", ".", "..", "", "/", "a/b", "a\\b", "\\", "\0", "c\0", "\u{e9}",
+            ] {
                 let one_name = !name.is_empty() && !name.contains(['/', '\\']);
-                let whole = NodePath::new(&format!("{}{name}", parent.prefix())).ok().filter(|_| one_name);
+                let whole = NodePath::new(&format!("{}{name}", parent.prefix()))
+                    .ok()
+                    .filter(|_| one_name);
                 assert_eq!(is_name(name), whole.is_some(), "{name:?}");
                 assert_eq!(parent.child(name).ok(), whole, "{name:?}");
             }
@@ -148,7 +181,11 @@ mod tests {
     #[test]
     fn ancestors_run_from_the_root() {
         let path = NodePath::new("a/b/c").expect("a plain path");
-        let ancestors: Vec<String> = path.ancestors().iter().map(|path| path.as_str().to_owned()).collect();
+        let ancestors: Vec<String> = path
+            .ancestors()
+            .iter()
+            .map(|path| path.as_str().to_owned())
+            .collect();
         assert_eq!(ancestors, ["", "a", "a/b"]);
         assert_eq!(path.name(), Some("c"));
         assert!(NodePath::root().ancestors().is_empty());

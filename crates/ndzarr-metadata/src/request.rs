@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use ndzarr_model::{
-    ArraySpec, Attributes, ChunkEdges, CodecSpec, ConcurrentUpdate, CustomChunkGrid, DataType, EdgeBlocks,
-    Endian, FillValue, Foreign, IndexLocation,
+    ArraySpec, Attributes, ChunkEdges, CodecSpec, ConcurrentUpdate, CustomChunkGrid, DataType,
+    EdgeBlocks, Endian, FillValue, Foreign, IndexLocation,
 };
 use serde_json::Value;
 
@@ -95,8 +95,15 @@ impl ArrayRequest {
     /// ```
     #[must_use]
     pub fn like(spec: &ArraySpec) -> Self {
-        let mut request = Self::new(spec.shape.clone(), spec.unit_shape.clone(), spec.data_type.clone());
-        if !spec.data_type.is_element(FillValue::zero(&spec.data_type).bytes()) {
+        let mut request = Self::new(
+            spec.shape.clone(),
+            spec.unit_shape.clone(),
+            spec.data_type.clone(),
+        );
+        if !spec
+            .data_type
+            .is_element(FillValue::zero(&spec.data_type).bytes())
+        {
             request.fill_value = FillRequest::Value(FillValue::defined(spec.fill_value.bytes()));
         }
         request
@@ -241,7 +248,8 @@ impl Creation {
     #[must_use]
     pub fn claim_of_new(&self) -> Option<&Claim> {
         let (document, _) = self.node.documents.first()?;
-        let is_new = |put: &Document| put.key == *document && put.existing == ExistingDocument::Refuse;
+        let is_new =
+            |put: &Document| put.key == *document && put.existing == ExistingDocument::Refuse;
         self.claim.as_ref().filter(|_| self.put.iter().any(is_new))
     }
 }

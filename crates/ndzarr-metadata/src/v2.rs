@@ -12,8 +12,8 @@ use ndzarr_model::ArraySpec;
 use crate::known::Stop;
 use crate::shared::attribute_texts;
 use crate::{
-    AttributeChange, Context, Erasure, Format, Known, Member, MemberKind, MetadataError, Node, NodeKind,
-    NodePath, OpenOptions, json,
+    AttributeChange, Context, Erasure, Format, Known, Member, MemberKind, MetadataError, Node,
+    NodeKind, NodePath, OpenOptions, json,
 };
 
 pub(crate) use crate::shared::names::{ARRAY, ATTRIBUTES, GROUP};
@@ -21,11 +21,17 @@ pub(crate) use create::create;
 
 /// Keys of the documents that make a node; one of them is enough.
 pub(crate) fn document_keys(path: &NodePath) -> Vec<String> {
-    [ARRAY, GROUP].map(|name| format!("{}{name}", path.prefix())).to_vec()
+    [ARRAY, GROUP]
+        .map(|name| format!("{}{name}", path.prefix()))
+        .to_vec()
 }
 
 /// The node at a path; an array before a group.
-pub(crate) fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Result<Option<Node>, Stop> {
+pub(crate) fn open(
+    path: &NodePath,
+    known: &Known,
+    options: &OpenOptions,
+) -> Result<Option<Node>, Stop> {
     let prefix = path.prefix();
     let [array_key, group_key, attributes_key] =
         [ARRAY, GROUP, ATTRIBUTES].map(|name| format!("{prefix}{name}"));
@@ -47,7 +53,13 @@ pub(crate) fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Res
     let attributes = document::attributes(&attributes_key, attribute_bytes.map(|bytes| &**bytes))?;
     let mut warnings = Vec::new();
     let kind = if array.is_some() {
-        NodeKind::Array(Box::new(document::array(path, &key, bytes, &attributes, &mut warnings)?))
+        NodeKind::Array(Box::new(document::array(
+            path,
+            &key,
+            bytes,
+            &attributes,
+            &mut warnings,
+        )?))
     } else {
         document::check_group(&key, bytes)?;
         NodeKind::Group
@@ -55,14 +67,19 @@ pub(crate) fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Res
     let mut documents = vec![(key, bytes.clone())];
     documents.extend(attribute_bytes.map(|bytes| (attributes_key, bytes.clone())));
     if array.is_some() && known.has(&group_key) {
-        warnings.push(format!("{group_key} also exists; the node is read as the array of {array_key}"));
+        warnings.push(format!(
+            "{group_key} also exists; the node is read as the array of {array_key}"
+        ));
     }
     Ok(Some(Node {
         format: Format::Zarr2,
         path: path.clone(),
         kind,
         attributes,
-        context: Context { n5_axes: options.n5_axes, ..Context::default() },
+        context: Context {
+            n5_axes: options.n5_axes,
+            ..Context::default()
+        },
         documents,
         warnings,
     }))
@@ -73,12 +90,24 @@ pub(crate) fn members(node: &Node, known: &Known) -> Result<Vec<Member>, Stop> {
     let prefix = node.path.prefix();
     let listing = known.listing(&prefix)?;
     let names = listing.child_names();
-    let keys =
-        |name: &str| -> Vec<String> { names.iter().map(|child| format!("{prefix}{child}/{name}")).collect() };
+    let keys = |name: &str| -> Vec<String> {
+        names
+            .iter()
+            .map(|child| format!("{prefix}{child}/{name}"))
+            .collect()
+    };
     let array_keys = keys(ARRAY);
-    let arrays: Vec<bool> = known.many_documents(&array_keys)?.iter().map(Option::is_some).collect();
-    let group_keys: Vec<String> =
-        keys(GROUP).into_iter().zip(&arrays).filter(|(_, array)| !**array).map(|(key, _)| key).collect();
+    let arrays: Vec<bool> = known
+        .many_documents(&array_keys)?
+        .iter()
+        .map(Option::is_some)
+        .collect();
+    let group_keys: Vec<String> = keys(GROUP)
+        .into_iter()
+        .zip(&arrays)
+        .filter(|(_, array)| !**array)
+        .map(|(key, _)| key)
+        .collect();
     let mut groups = known.many_documents(&group_keys)?.into_iter();
     let mut members = Vec::new();
     for (name, array) in names.into_iter().zip(arrays) {
@@ -89,7 +118,10 @@ pub(crate) fn members(node: &Node, known: &Known) -> Result<Vec<Member>, Stop> {
         } else {
             continue;
         };
-        members.push(Member { name: name.clone(), kind });
+        members.push(Member {
+            name: name.clone(),
+            kind,
+        });
     }
     Ok(members)
 }
@@ -116,8 +148,13 @@ pub(crate) fn change_attributes(
 /// The keys and prefixes to remove with a node: everything below it.
 pub(crate) fn erase(node: &Node) -> Erasure {
     let prefix = node.path.prefix();
-    let documents = [ARRAY, GROUP, ATTRIBUTES].map(|name| format!("{prefix}{name}")).to_vec();
-    Erasure { documents, prefixes: vec![prefix] }
+    let documents = [ARRAY, GROUP, ATTRIBUTES]
+        .map(|name| format!("{prefix}{name}"))
+        .to_vec();
+    Erasure {
+        documents,
+        prefixes: vec![prefix],
+    }
 }
 
 /// The array of a node as its `.zarray` describes it.

@@ -18,7 +18,9 @@ use crate::json::{Json, Members};
 use crate::known::Stop;
 use crate::shared::attribute_texts;
 use crate::v3::inline::without_inline;
-use crate::{AttributeChange, Context, Erasure, Known, Member, MetadataError, Node, NodeKind, NodePath};
+use crate::{
+    AttributeChange, Context, Erasure, Known, Member, MetadataError, Node, NodeKind, NodePath,
+};
 use crate::{OpenOptions, json};
 
 pub(crate) use create::create;
@@ -32,9 +34,15 @@ pub(crate) fn document_key(path: &NodePath) -> String {
 }
 
 /// The node at a path; none if there is no `zarr.json`, or the root's is that of a draft hierarchy.
-pub(crate) fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Result<Option<Node>, Stop> {
+pub(crate) fn open(
+    path: &NodePath,
+    known: &Known,
+    options: &OpenOptions,
+) -> Result<Option<Node>, Stop> {
     let key = document_key(path);
-    let [Some(bytes)] = known.documents([&key])? else { return Ok(None) };
+    let [Some(bytes)] = known.documents([&key])? else {
+        return Ok(None);
+    };
     let text = without_inline(bytes);
     let (document, attributes) = json::read_object(&key, &text)?;
     if document.get("zarr_format").is_some_and(Json::is_string) {
@@ -45,7 +53,13 @@ pub(crate) fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Res
                     the root of the store";
         return Err(MetadataError::invalid(key, what).into());
     }
-    let mut node = document::node(path, &key, &document, attributes, (&options.extensions, &options.limits))?;
+    let mut node = document::node(
+        path,
+        &key,
+        &document,
+        attributes,
+        (&options.extensions, &options.limits),
+    )?;
     node.documents = vec![(key, bytes.clone())];
     node.context.n5_axes = options.n5_axes;
     Ok(Some(node))
@@ -57,13 +71,22 @@ pub(crate) fn members(node: &Node, known: &Known) -> Result<Vec<Member>, Stop> {
     let listing = known.listing(&prefix)?;
     let mut names = listing.child_names();
     names.retain(|name| !is_reserved(name));
-    let keys: Vec<String> =
-        names.iter().map(|name| [prefix.as_str(), name.as_str(), "/", DOCUMENT].concat()).collect();
+    let keys: Vec<String> = names
+        .iter()
+        .map(|name| [prefix.as_str(), name.as_str(), "/", DOCUMENT].concat())
+        .collect();
     let mut members = Vec::new();
-    for ((name, key), bytes) in names.into_iter().zip(&keys).zip(known.many_documents(&keys)?) {
+    for ((name, key), bytes) in names
+        .into_iter()
+        .zip(&keys)
+        .zip(known.many_documents(&keys)?)
+    {
         let Some(bytes) = bytes else { continue };
         let kind = document::kind(key, bytes)?;
-        members.push(Member { name: name.clone(), kind });
+        members.push(Member {
+            name: name.clone(),
+            kind,
+        });
     }
     Ok(members)
 }
@@ -103,13 +126,18 @@ pub(crate) fn change_attributes(
 
 /// The keys and prefixes to remove with a node: everything below it.
 pub(crate) fn erase(node: &Node) -> Erasure {
-    Erasure { documents: vec![document_key(&node.path)], prefixes: vec![node.path.prefix()] }
+    Erasure {
+        documents: vec![document_key(&node.path)],
+        prefixes: vec![node.path.prefix()],
+    }
 }
 
 /// The array of a node as its `zarr.json` describes it.
 pub(crate) fn array_spec(node: &Node, key: &str, bytes: &[u8]) -> Result<ArraySpec, MetadataError> {
     let (document, attributes) = json::read_object(key, bytes)?;
-    let Context { extensions, limits, .. } = &node.context;
+    let Context {
+        extensions, limits, ..
+    } = &node.context;
     let node = document::node(&node.path, key, &document, attributes, (extensions, limits))?;
     node.into_array(key)
 }

@@ -19,9 +19,9 @@ pub type Attributes = serde_json::Map<String, serde_json::Value>;
 pub struct ArraySpec {
     /// Length of each dimension, in elements. Empty for a 0-d array, which has one element.
     pub shape: Vec<u64>,
-    /// Shape of each shard or, without shards, of each chunk of the regular grid, in elements. For any
-    /// other grid the greatest length along each axis. As long as `shape`; an entry may be 0 only where
-    /// that of `shape` is.
+    /// Shape of each shard or, without shards, of each chunk of the regular grid, in elements. For
+    /// any other grid the greatest length along each axis. As long as `shape`; an entry may be 0
+    /// only where that of `shape` is.
     pub unit_shape: Vec<u64>,
     /// The lengths of the chunks along each axis of a rectilinear grid; `None` for a regular one.
     pub chunk_edges: Option<Vec<ChunkEdges>>,
@@ -54,8 +54,8 @@ impl ArraySpec {
         }
     }
 
-    /// The lengths of the chunks along each axis of a rectilinear or custom grid; `None` for a regular
-    /// one.
+    /// The lengths of the chunks along each axis of a rectilinear or custom grid; `None` for a
+    /// regular one.
     #[must_use]
     pub fn edges(&self) -> Option<&[ChunkEdges]> {
         match &self.custom_grid {
@@ -68,11 +68,16 @@ impl ArraySpec {
     /// if the array has no shards that can be read in part.
     #[must_use]
     pub fn inner_chunk_shape(&self) -> Option<Vec<u64>> {
-        let is_transpose = |codec: &&CodecSpec| matches!(codec.config, CodecConfig::Transpose { .. });
+        let is_transpose =
+            |codec: &&CodecSpec| matches!(codec.config, CodecConfig::Transpose { .. });
         // The output of any other codec can only be read as a whole.
         let codec = self.codecs.iter().find(|codec| !is_transpose(codec))?;
         let is_sharding = matches!(codec.config, CodecConfig::Sharding(_));
-        self.inner_chunks().into_iter().next().map(|(shape, _)| shape).filter(|_| is_sharding)
+        self.inner_chunks()
+            .into_iter()
+            .next()
+            .map(|(shape, _)| shape)
+            .filter(|_| is_sharding)
     }
 
     /// The inner chunks of a sharded array, level by level where shards are nested: their shape, in
@@ -87,11 +92,16 @@ impl ArraySpec {
             codecs = rest;
             match &codec.config {
                 CodecConfig::Transpose { order } => {
-                    axes = order.iter().filter_map(|&axis| axes.get(axis).copied()).collect();
+                    axes = order
+                        .iter()
+                        .filter_map(|&axis| axes.get(axis).copied())
+                        .collect();
                 }
                 CodecConfig::Sharding(sharding) => {
                     let mut shape = vec![1; self.shape.len()];
-                    axes.iter().zip(&sharding.chunk_shape).for_each(|(&axis, &n)| shape[axis] = n);
+                    axes.iter()
+                        .zip(&sharding.chunk_shape)
+                        .for_each(|(&axis, &n)| shape[axis] = n);
                     levels.push((shape, &sharding.codecs[..]));
                     codecs = &sharding.codecs;
                 }

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use crate::endian::Endian;
 use crate::filter_spec::{
-    CastValueConfig, CategorizeConfig, FilterTypes, FixedScaleOffsetConfig, LabelsConfig, PackbitsConfig,
-    PcodecConfig, ReshapeDim, ScaleOffsetConfig, ZfpMode,
+    CastValueConfig, CategorizeConfig, FilterTypes, FixedScaleOffsetConfig, LabelsConfig,
+    PackbitsConfig, PcodecConfig, ReshapeDim, ScaleOffsetConfig, ZfpMode,
 };
 
 /// One codec of a chain with its configuration, independent of its id or name in the document.
@@ -29,7 +29,10 @@ impl CodecSpec {
 
 impl From<CodecConfig> for CodecSpec {
     fn from(config: CodecConfig) -> Self {
-        Self { config, unwritable: None }
+        Self {
+            config,
+            unwritable: None,
+        }
     }
 }
 
@@ -367,13 +370,19 @@ impl BloscCname {
     /// The name in documents.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        Self::NAMES.iter().find(|(cname, _)| *cname == self).map_or("", |(_, name)| name)
+        Self::NAMES
+            .iter()
+            .find(|(cname, _)| *cname == self)
+            .map_or("", |(_, name)| name)
     }
 
     /// The compressor with this name in documents.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::NAMES.iter().find(|(_, known)| *known == name).map(|(cname, _)| *cname)
+        Self::NAMES
+            .iter()
+            .find(|(_, known)| *known == name)
+            .map(|(cname, _)| *cname)
     }
 }
 

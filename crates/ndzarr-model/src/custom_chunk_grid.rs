@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use crate::ChunkEdges;
 
-/// A custom chunk grid: its name in documents, and the lengths of its chunks along each axis. Two are
-/// equal if name and configuration are.
+/// A custom chunk grid: its name in documents, and the lengths of its chunks along each axis. Two
+/// are equal if name and configuration are.
 ///
 /// A list of lengths may go beyond the end of the array, and of any count. One that ends before the
 /// end that an array gets makes growing an error.
@@ -31,18 +31,25 @@ pub struct CustomChunkGrid {
 }
 
 impl CustomChunkGrid {
-    /// A grid under a name, with the lengths of its chunks along each axis. Documents state it without a
-    /// configuration.
+    /// A grid under a name, with the lengths of its chunks along each axis. Documents state it
+    /// without a configuration.
     #[must_use]
     pub fn new(name: impl Into<String>, edges: impl IntoIterator<Item = ChunkEdges>) -> Self {
         let edges = edges.into_iter().collect();
-        Self { name: name.into(), configuration: Value::Object(Default::default()), edges }
+        Self {
+            name: name.into(),
+            configuration: Value::Object(Default::default()),
+            edges,
+        }
     }
 
     /// Sets the configuration, an object.
     #[must_use]
     pub fn with_configuration(self, configuration: Value) -> Self {
-        Self { configuration, ..self }
+        Self {
+            configuration,
+            ..self
+        }
     }
 
     /// Its name in documents.

@@ -71,19 +71,30 @@ impl CustomType {
     #[must_use]
     pub fn new(name: impl Into<String>, layout: DataType) -> Self {
         let layout = layout.layout().into_owned();
-        Self { name: name.into(), configuration: Value::Object(Default::default()), layout, rules: None }
+        Self {
+            name: name.into(),
+            configuration: Value::Object(Default::default()),
+            layout,
+            rules: None,
+        }
     }
 
     /// Sets the configuration, an object.
     #[must_use]
     pub fn with_configuration(self, configuration: Value) -> Self {
-        Self { configuration, ..self }
+        Self {
+            configuration,
+            ..self
+        }
     }
 
     /// Sets the rules.
     #[must_use]
     pub fn with_rules(self, rules: impl TypeRules) -> Self {
-        Self { rules: Some(Arc::new(rules)), ..self }
+        Self {
+            rules: Some(Arc::new(rules)),
+            ..self
+        }
     }
 
     /// Its name in documents.
@@ -119,7 +130,8 @@ impl From<CustomType> for DataType {
 
 impl PartialEq for CustomType {
     fn eq(&self, other: &Self) -> bool {
-        (&self.name, &self.configuration, &self.layout) == (&other.name, &other.configuration, &other.layout)
+        (&self.name, &self.configuration, &self.layout)
+            == (&other.name, &other.configuration, &other.layout)
     }
 }
 
@@ -160,21 +172,34 @@ mod tests {
 
     #[test]
     fn a_type_lies_like_its_layout() {
-        let even = DataType::from(CustomType::new("even", DataType::UInt { bits: 4 }).with_rules(Even));
+        let even =
+            DataType::from(CustomType::new("even", DataType::UInt { bits: 4 }).with_rules(Even));
         // The layout of a type with this layout is the built-in type below.
         let above = CustomType::new("above", even.clone());
         assert_eq!(above.layout(), &DataType::UInt { bits: 4 });
         assert_eq!(even.leaves(), DataType::UInt { bits: 4 }.leaves());
         assert_eq!((even.elem_size(), even.swap_width()), (Some(1), 1));
-        assert!(even.is_element(&[2]) && !even.is_element(&[3]), "its own rule");
-        assert!(!even.is_element(&[16]) && !even.is_element(&[2, 2]), "those of the layout");
+        assert!(
+            even.is_element(&[2]) && !even.is_element(&[3]),
+            "its own rule"
+        );
+        assert!(
+            !even.is_element(&[16]) && !even.is_element(&[2, 2]),
+            "those of the layout"
+        );
         assert_eq!(FillValue::zero(&even).bytes(), [0]);
 
-        let fields = [Field::new("a", even), Field::new("b", DataType::Int { bits: 16 })];
+        let fields = [
+            Field::new("a", even),
+            Field::new("b", DataType::Int { bits: 16 }),
+        ];
         let fields = DataType::Struct(StructType::new(fields).expect("two names"));
         assert!(!fields.is_any_bits());
         assert!(!fields.is_element(&[3, 0, 0]) && fields.is_element(&[2, 0, 0]));
         assert_eq!(fields.layout().to_string(), "struct[a: uint4, b: int16]");
-        assert!(matches!(DataType::Bool.layout(), std::borrow::Cow::Borrowed(DataType::Bool)));
+        assert!(matches!(
+            DataType::Bool.layout(),
+            std::borrow::Cow::Borrowed(DataType::Bool)
+        ));
     }
 }

@@ -131,9 +131,10 @@ impl DataType {
     pub fn kind(&self) -> ElemKind {
         let size = match self {
             Self::Bool | Self::SmallFloat(_) => 1,
-            Self::Int { bits } | Self::UInt { bits } | Self::Float { bits } | Self::Complex { bits } => {
-                usize::from(*bits).div_ceil(8)
-            }
+            Self::Int { bits }
+            | Self::UInt { bits }
+            | Self::Float { bits }
+            | Self::Complex { bits } => usize::from(*bits).div_ceil(8),
             Self::BFloat16 => 2,
             Self::ComplexOf(ComplexPart::Float16 | ComplexPart::BFloat16) => 4,
             Self::ComplexOf(ComplexPart::Small(_)) => 2,
@@ -157,8 +158,10 @@ impl DataType {
             Self::Custom(custom) => Cow::Borrowed(custom.layout()),
             Self::Struct(fields) => {
                 let fields = fields.fields();
-                let layouts: Vec<Cow<'_, Self>> =
-                    fields.iter().map(|field| field.data_type.layout()).collect();
+                let layouts: Vec<Cow<'_, Self>> = fields
+                    .iter()
+                    .map(|field| field.data_type.layout())
+                    .collect();
                 let is_unchanged = |(field, layout): (&Field, &Cow<'_, Self>)| match layout {
                     Cow::Borrowed(layout) => std::ptr::eq(*layout, &raw const field.data_type),
                     Cow::Owned(_) => false,
@@ -172,10 +175,14 @@ impl DataType {
                 };
                 // Names and sizes are those of a valid structure.
                 StructType::new(fields.iter().zip(layouts).map(field))
-                    .map_or(Cow::Borrowed(self), |fields| Cow::Owned(Self::Struct(fields)))
+                    .map_or(Cow::Borrowed(self), |fields| {
+                        Cow::Owned(Self::Struct(fields))
+                    })
             }
             Self::VlenArray(elements) => match elements.layout() {
-                Cow::Borrowed(layout) if std::ptr::eq(layout, &raw const **elements) => Cow::Borrowed(self),
+                Cow::Borrowed(layout) if std::ptr::eq(layout, &raw const **elements) => {
+                    Cow::Borrowed(self)
+                }
                 layout => Cow::Owned(Self::VlenArray(Arc::new(layout.into_owned()))),
             },
             _ => Cow::Borrowed(self),
@@ -196,14 +203,19 @@ impl DataType {
     #[must_use]
     pub fn swap_width(&self) -> usize {
         match self {
-            Self::Int { bits } | Self::UInt { bits } | Self::Float { bits } => usize::from(*bits).div_ceil(8),
+            Self::Int { bits } | Self::UInt { bits } | Self::Float { bits } => {
+                usize::from(*bits).div_ceil(8)
+            }
             Self::BFloat16 | Self::ComplexOf(ComplexPart::Float16 | ComplexPart::BFloat16) => 2,
             Self::Complex { bits } => usize::from(*bits) / 16,
             Self::FixedUtf32 { .. } => 4,
             Self::DateTime64 { .. } | Self::TimeDelta64 { .. } => 8,
-            Self::Struct(fields) => {
-                fields.fields().iter().map(|field| field.data_type.swap_width()).max().unwrap_or(1)
-            }
+            Self::Struct(fields) => fields
+                .fields()
+                .iter()
+                .map(|field| field.data_type.swap_width())
+                .max()
+                .unwrap_or(1),
             Self::Custom(custom) => custom.layout().swap_width(),
             Self::Bool
             | Self::SmallFloat(_)
@@ -274,7 +286,8 @@ impl DataType {
 /// The Zarr v3 name of the type, with its parameters in brackets if it has any.
 impl fmt::Display for DataType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let step = |f: &mut fmt::Formatter<'_>, name: &str, unit: &TimeUnit, scale: u32| match scale {
+        let step = |f: &mut fmt::Formatter<'_>, name: &str, unit: &TimeUnit, scale: u32| match scale
+        {
             1 => write!(f, "{name}[{unit}]"),
             scale => write!(f, "{name}[{scale}{unit}]"),
         };
@@ -340,21 +353,41 @@ mod tests {
             "complex_bfloat16",
             "complex_float8_e5m2",
         ] {
-            assert_eq!(DataType::from_name(name).map(|t| t.to_string()).as_deref(), Some(name));
+            assert_eq!(
+                DataType::from_name(name).map(|t| t.to_string()).as_deref(),
+                Some(name)
+            );
         }
-        for name in
-            ["r", "r0", "r12", "r-8", "r08", "int3", "float8", "", "R8", "r+8", "complex_", "complex_int8"]
-        {
+        for name in [
+            "r",
+            "r0",
+            "r12",
+            "r-8",
+            "r08",
+            "int3",
+            "float8",
+            "",
+            "R8",
+            "r+8",
+            "complex_",
+            "complex_int8",
+        ] {
             assert_eq!(DataType::from_name(name), None, "{name}");
         }
-        assert_eq!(DataType::from_name("complex_float32"), Some(DataType::Complex { bits: 64 }));
+        assert_eq!(
+            DataType::from_name("complex_float32"),
+            Some(DataType::Complex { bits: 64 })
+        );
     }
 
     #[test]
     fn complex_is_swapped_by_component() {
         assert_eq!(DataType::Complex { bits: 64 }.swap_width(), 4);
         assert_eq!(DataType::Complex { bits: 64 }.elem_size(), Some(8));
-        assert_eq!(DataType::ComplexOf(ComplexPart::BFloat16).elem_size(), Some(4));
+        assert_eq!(
+            DataType::ComplexOf(ComplexPart::BFloat16).elem_size(),
+            Some(4)
+        );
         assert_eq!(DataType::Raw { bytes: 3 }.swap_width(), 1);
     }
 
@@ -370,10 +403,19 @@ mod tests {
         ]);
         let fields = fields.expect("fields of different names");
         assert_eq!(fields.byte_len(), 12);
-        assert_eq!(fields.places().map(|(at, _)| at).collect::<Vec<_>>(), [0, 2, 4]);
+        assert_eq!(
+            fields.places().map(|(at, _)| at).collect::<Vec<_>>(),
+            [0, 2, 4]
+        );
         let data_type = DataType::Struct(fields);
-        assert_eq!((data_type.elem_size(), data_type.swap_width()), (Some(12), 4));
-        assert_eq!(data_type.to_string(), "struct[a: int16, b: null_terminated_bytes[2], c: float32 x [2]]");
+        assert_eq!(
+            (data_type.elem_size(), data_type.swap_width()),
+            (Some(12), 4)
+        );
+        assert_eq!(
+            data_type.to_string(),
+            "struct[a: int16, b: null_terminated_bytes[2], c: float32 x [2]]"
+        );
     }
 
     /// Descending twice at each level would take years.
@@ -385,7 +427,9 @@ mod tests {
             })
         };
         let plain = nested(DataType::Bool);
-        assert!(matches!(plain.layout(), Cow::Borrowed(layout) if std::ptr::eq(layout, &raw const plain)));
+        assert!(
+            matches!(plain.layout(), Cow::Borrowed(layout) if std::ptr::eq(layout, &raw const plain))
+        );
         let custom = CustomType::new("own", DataType::UInt { bits: 16 });
         let custom = nested(DataType::Custom(Arc::new(custom)));
         assert_eq!(*custom.layout(), nested(DataType::UInt { bits: 16 }));

@@ -11,5 +11,9 @@ pub enum Endian {
 
 impl Endian {
     /// The byte order of this machine.
-    pub const NATIVE: Self = if cfg!(target_endian = "little") { Self::Little } else { Self::Big };
+    pub const NATIVE: Self = if cfg!(target_endian = "little") {
+        Self::Little
+    } else {
+        Self::Big
+    };
 }

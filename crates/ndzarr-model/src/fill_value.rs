@@ -16,7 +16,10 @@ impl FillValue {
     /// or the content of an element of variable size.
     #[must_use]
     pub fn defined(bytes: impl AsRef<[u8]>) -> Self {
-        Self { bytes: bytes.as_ref().into(), defined: true }
+        Self {
+            bytes: bytes.as_ref().into(),
+            defined: true,
+        }
     }
 
     /// The fill value of an array that states none (`null` in Zarr v2 and draft dialect B): zero,
@@ -30,13 +33,19 @@ impl FillValue {
             DataType::Custom(custom) => return Self::undefined(custom.layout()),
             other => zero(other),
         };
-        Self { bytes, defined: false }
+        Self {
+            bytes,
+            defined: false,
+        }
     }
 
     /// A stated fill value of zero bytes; for a type of variable size the empty value, or `null`.
     #[must_use]
     pub fn zero(data_type: &DataType) -> Self {
-        Self { bytes: zero(data_type), defined: true }
+        Self {
+            bytes: zero(data_type),
+            defined: true,
+        }
     }
 
     /// One element in this machine's byte order.

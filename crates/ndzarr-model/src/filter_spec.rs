@@ -16,7 +16,10 @@ impl StoredType {
     /// A type in the byte order of this machine.
     #[must_use]
     pub fn native(data_type: DataType) -> Self {
-        Self { data_type, endian: Endian::NATIVE }
+        Self {
+            data_type,
+            endian: Endian::NATIVE,
+        }
     }
 
     /// Size of an element in bytes; 1 for a type of variable size.
@@ -155,13 +158,19 @@ impl Rounding {
     /// The name in documents.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        Self::NAMES.iter().find(|(mode, _)| *mode == self).map_or("", |(_, name)| name)
+        Self::NAMES
+            .iter()
+            .find(|(mode, _)| *mode == self)
+            .map_or("", |(_, name)| name)
     }
 
     /// The mode with this name in documents.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::NAMES.iter().find(|(_, known)| *known == name).map(|(mode, _)| *mode)
+        Self::NAMES
+            .iter()
+            .find(|(_, known)| *known == name)
+            .map(|(mode, _)| *mode)
     }
 }
 
@@ -228,18 +237,28 @@ impl ReshapeDim {
             lengths.push(length);
         }
         // Without elements the rest could have any length; no chunk is without elements.
-        let rest = total.checked_div(known).filter(|rest| known * rest == total)?;
+        let rest = total
+            .checked_div(known)
+            .filter(|rest| known * rest == total)?;
         if rest != 1 && lengths.iter().all(Option::is_some) {
             return None;
         }
-        let resolved: Vec<u64> = lengths.into_iter().map(|length| length.unwrap_or(rest)).collect();
+        let resolved: Vec<u64> = lengths
+            .into_iter()
+            .map(|length| length.unwrap_or(rest))
+            .collect();
         // Named dimensions of the input have the same products before and after them in the result.
         let (before, after) = products(&resolved);
         let (before_input, after_input) = products(shape);
         let keep_their_place = dims.iter().enumerate().all(|(i, dim)| match dim {
-            Self::InputDims(inputs) => inputs.first().zip(inputs.last()).is_some_and(|(&first, &last)| {
-                before[i] == before_input[first] && after[i + 1] == after_input[last + 1]
-            }),
+            Self::InputDims(inputs) => {
+                inputs
+                    .first()
+                    .zip(inputs.last())
+                    .is_some_and(|(&first, &last)| {
+                        before[i] == before_input[first] && after[i + 1] == after_input[last + 1]
+                    })
+            }
             _ => true,
         });
         keep_their_place.then_some(resolved)
@@ -247,7 +266,9 @@ impl ReshapeDim {
 }
 
 fn product(lengths: &[u64]) -> Option<u64> {
-    lengths.iter().try_fold(1u64, |product, &n| product.checked_mul(n))
+    lengths
+        .iter()
+        .try_fold(1u64, |product, &n| product.checked_mul(n))
 }
 
 /// For each position from the start to the end of the lengths: the product of the lengths before
@@ -257,7 +278,9 @@ fn products(lengths: &[u64]) -> (Vec<Option<u64>>, Vec<Option<u64>>) {
         *product = product.and_then(|product| product.checked_mul(n));
         Some(*product)
     };
-    let before = std::iter::once(Some(1)).chain(lengths.iter().scan(Some(1), multiply)).collect();
+    let before = std::iter::once(Some(1))
+        .chain(lengths.iter().scan(Some(1), multiply))
+        .collect();
     let from_end = std::iter::once(Some(1)).chain(lengths.iter().rev().scan(Some(1), multiply));
     let mut after: Vec<Option<u64>> = from_end.collect();
     after.reverse();
@@ -353,13 +376,25 @@ mod tests {
         let length = ReshapeDim::Length;
         let rest = ReshapeDim::Rest;
         let check = |dims: &[ReshapeDim], shape: &[u64], expected: Option<&[u64]>| {
-            assert_eq!(ReshapeDim::resolve(dims, shape).as_deref(), expected, "{dims:?} of {shape:?}");
+            assert_eq!(
+                ReshapeDim::resolve(dims, shape).as_deref(),
+                expected,
+                "{dims:?} of {shape:?}"
+            );
         };
         check(&[dims(&[0, 1]), rest.clone()], &[2, 3, 4], Some(&[6, 4]));
         check(&[rest.clone(), dims(&[2])], &[2, 3, 4], Some(&[6, 4]));
-        check(&[length(2), dims(&[1]), rest.clone()], &[2, 3, 4], Some(&[2, 3, 4]));
+        check(
+            &[length(2), dims(&[1]), rest.clone()],
+            &[2, 3, 4],
+            Some(&[2, 3, 4]),
+        );
         check(&[length(3), dims(&[1]), rest.clone()], &[6, 2, 5], None);
-        check(&[length(3), length(2), dims(&[1, 2])], &[6, 2, 5], Some(&[3, 2, 10]));
+        check(
+            &[length(3), length(2), dims(&[1, 2])],
+            &[6, 2, 5],
+            Some(&[3, 2, 10]),
+        );
         check(&[length(4), dims(&[1]), length(2)], &[2, 3, 4], None);
         check(&[dims(&[1]), dims(&[2]), length(2)], &[2, 3, 4], None);
         check(&[dims(&[0]), rest], &[2, 3], Some(&[2, 3]));
@@ -371,7 +406,9 @@ mod tests {
     #[test]
     fn as_many_dimensions_as_arrays_may_have() {
         const NDIM: usize = u16::MAX as usize;
-        let dims: Vec<ReshapeDim> = (0..NDIM).map(|dim| ReshapeDim::InputDims(vec![dim])).collect();
+        let dims: Vec<ReshapeDim> = (0..NDIM)
+            .map(|dim| ReshapeDim::InputDims(vec![dim]))
+            .collect();
         let mut shape = vec![1; NDIM];
         shape[NDIM / 2] = 7;
         assert_eq!(ReshapeDim::resolve(&dims, &shape), Some(shape));

@@ -23,7 +23,9 @@ impl ChunkKeys {
     /// The key to read if the first is absent. See [`KeyEncoding::fallback`].
     #[must_use]
     pub fn fallback_key(&self, chunk: &[u64]) -> Option<String> {
-        self.encoding.fallback(chunk).map(|rest| format!("{}{rest}", self.prefix))
+        self.encoding
+            .fallback(chunk)
+            .map(|rest| format!("{}{rest}", self.prefix))
     }
 }
 
@@ -76,9 +78,17 @@ impl KeyEncoding {
                 }
             }
             Self::V2 { separator } => join(key, separator, chunk.iter(), "0"),
-            Self::Draft { separator, scalar_index } => {
+            Self::Draft {
+                separator,
+                scalar_index,
+            } => {
                 key.push('c');
-                join(key, separator, chunk.iter(), if scalar_index { "0" } else { "" });
+                join(
+                    key,
+                    separator,
+                    chunk.iter(),
+                    if scalar_index { "0" } else { "" },
+                );
             }
             Self::N5 { reversed: false } => join(key, '/', chunk.iter(), "0"),
             Self::N5 { reversed: true } => join(key, '/', chunk.iter().rev(), "0"),
@@ -105,8 +115,12 @@ impl KeyEncoding {
                 (rest, _) => split(rest.strip_prefix(separator)?, separator, ndim),
             },
             Self::V2 { separator } if ndim > 0 => split(key, separator, ndim),
-            Self::Draft { separator, .. } if ndim > 0 => split(key.strip_prefix('c')?, separator, ndim),
-            Self::Draft { scalar_index, .. } => (key == "c" || scalar_index && key == "c0").then(Vec::new),
+            Self::Draft { separator, .. } if ndim > 0 => {
+                split(key.strip_prefix('c')?, separator, ndim)
+            }
+            Self::Draft { scalar_index, .. } => {
+                (key == "c" || scalar_index && key == "c0").then(Vec::new)
+            }
             Self::N5 { reversed } if ndim > 0 => {
                 let mut chunk = split(key, '/', ndim)?;
                 if reversed {
@@ -129,7 +143,10 @@ impl KeyEncoding {
     /// ```
     #[must_use]
     pub fn may_be_folder(name: &str) -> bool {
-        name.strip_prefix('c').unwrap_or(name).bytes().all(|byte| byte.is_ascii_digit())
+        name.strip_prefix('c')
+            .unwrap_or(name)
+            .bytes()
+            .all(|byte| byte.is_ascii_digit())
     }
 
     /// This encoding with another separator, `/` or `.`; `None` for N5, which has only `/`.
@@ -145,7 +162,10 @@ impl KeyEncoding {
         match self {
             Self::Default { .. } => Some(Self::Default { separator }),
             Self::V2 { .. } => Some(Self::V2 { separator }),
-            Self::Draft { scalar_index, .. } => Some(Self::Draft { separator, scalar_index }),
+            Self::Draft { scalar_index, .. } => Some(Self::Draft {
+                separator,
+                scalar_index,
+            }),
             Self::N5 { .. } => (separator == '/').then_some(self),
         }
     }
@@ -174,14 +194,17 @@ impl KeyEncoding {
             Self::N5 { .. } => return None,
         };
         let other = if separator == '/' { '.' } else { '/' };
-        self.with_separator(other).filter(|_| ndim >= separated_from)
+        self.with_separator(other)
+            .filter(|_| ndim >= separated_from)
     }
 
     /// The spelling of some writers, which is read if the usual key is absent, and never written.
     #[must_use]
     pub fn fallback(&self, chunk: &[u64]) -> Option<String> {
         match *self {
-            Self::Draft { scalar_index: true, .. } if chunk.is_empty() => Some("c".to_owned()),
+            Self::Draft {
+                scalar_index: true, ..
+            } if chunk.is_empty() => Some("c".to_owned()),
             _ => None,
         }
     }
@@ -191,7 +214,12 @@ fn push_index(key: &mut String, separator: char, index: u64) {
     let _ = write!(key, "{separator}{index}");
 }
 
-fn join<'a>(key: &mut String, separator: char, indices: impl Iterator<Item = &'a u64>, scalar: &str) {
+fn join<'a>(
+    key: &mut String,
+    separator: char,
+    indices: impl Iterator<Item = &'a u64>,
+    scalar: &str,
+) {
     let mut is_empty = true;
     for index in indices {
         if !is_empty {
@@ -211,7 +239,13 @@ fn split(text: &str, separator: char, ndim: usize) -> Option<Vec<u64>> {
     let is_canonical = |text: &str| {
         text.bytes().all(|byte| byte.is_ascii_digit()) && (text == "0" || !text.starts_with('0'))
     };
-    let index = |text: &str| if is_canonical(text) { text.parse().ok() } else { None };
+    let index = |text: &str| {
+        if is_canonical(text) {
+            text.parse().ok()
+        } else {
+            None
+        }
+    };
     let chunk: Vec<u64> = text.split(separator).map(index).collect::<Option<_>>()?;
     (chunk.len() == ndim).then_some(chunk)
 }
@@ -228,8 +262,22 @@ mod tests {
             (KeyEncoding::Default { separator: '.' }, "c.1.23.45", "c"),
             (KeyEncoding::V2 { separator: '.' }, "1.23.45", "0"),
             (KeyEncoding::V2 { separator: '/' }, "1/23/45", "0"),
-            (KeyEncoding::Draft { separator: '/', scalar_index: false }, "c1/23/45", "c"),
-            (KeyEncoding::Draft { separator: '.', scalar_index: true }, "c1.23.45", "c0"),
+            (
+                KeyEncoding::Draft {
+                    separator: '/',
+                    scalar_index: false,
+                },
+                "c1/23/45",
+                "c",
+            ),
+            (
+                KeyEncoding::Draft {
+                    separator: '.',
+                    scalar_index: true,
+                },
+                "c1.23.45",
+                "c0",
+            ),
             (KeyEncoding::N5 { reversed: false }, "1/23/45", "0"),
             (KeyEncoding::N5 { reversed: true }, "45/23/1", "0"),
         ] {
@@ -240,8 +288,12 @@ mod tests {
 
     fn encodings() -> Vec<KeyEncoding> {
         let both = ['/', '.'].into_iter();
-        let draft =
-            |separator| [true, false].map(|scalar_index| KeyEncoding::Draft { separator, scalar_index });
+        let draft = |separator| {
+            [true, false].map(|scalar_index| KeyEncoding::Draft {
+                separator,
+                scalar_index,
+            })
+        };
         both.clone()
             .map(|separator| KeyEncoding::Default { separator })
             .chain(both.clone().map(|separator| KeyEncoding::V2 { separator }))
@@ -256,7 +308,11 @@ mod tests {
         for encoding in encodings() {
             for index in indices {
                 let key = encoding.encode(index);
-                assert_eq!(encoding.decode(&key, index.len()).as_deref(), Some(index), "{encoding:?} {key}");
+                assert_eq!(
+                    encoding.decode(&key, index.len()).as_deref(),
+                    Some(index),
+                    "{encoding:?} {key}"
+                );
                 if let Some(key) = encoding.fallback(index) {
                     assert_eq!(
                         encoding.decode(&key, index.len()).as_deref(),
@@ -268,7 +324,10 @@ mod tests {
                 for ndim in (0..5).filter(|&ndim| ndim != index.len()) {
                     let decoded = encoding.decode(&key, ndim);
                     // `0` is both the scalar and the first chunk of a line, in some encodings.
-                    assert!(decoded.is_none() || index.len() + ndim == 1, "{encoding:?} {key} {ndim}");
+                    assert!(
+                        decoded.is_none() || index.len() + ndim == 1,
+                        "{encoding:?} {key} {ndim}"
+                    );
                 }
             }
         }
@@ -286,18 +345,37 @@ mod tests {
             let other = if separator == '/' { '.' } else { '/' };
             let good = encoding.encode(&[1, 23]);
             assert!(encoding.decode(&good, 2).is_some());
-            let mut bad: Vec<String> =
-                ["01", "+1", "-1", "", " 1", "1 ", "1e0", "x", "18446744073709551616", "\u{661}"]
-                    .iter()
-                    .map(|wrong| good.replace("23", wrong))
-                    .collect();
+            let mut bad: Vec<String> = [
+                "01",
+                "+1",
+                "-1",
+                "",
+                " 1",
+                "1 ",
+                "1e0",
+                "x",
+                "18446744073709551616",
+                "\u{661}",
+            ]
+            .iter()
+            .map(|wrong| good.replace("23", wrong))
+            .collect();
             bad.push(good.replace(separator, &other.to_string()));
             bad.push(format!("{good}{separator}"));
             bad.push(format!("{separator}{good}"));
             bad.push(format!("{good}.partial"));
-            for key in
-                [".zarray", ".zattrs", "zarr.json", "attributes.json", "c", "c0", "0", "", "C/1/23", "cc1/23"]
-            {
+            for key in [
+                ".zarray",
+                ".zattrs",
+                "zarr.json",
+                "attributes.json",
+                "c",
+                "c0",
+                "0",
+                "",
+                "C/1/23",
+                "cc1/23",
+            ] {
                 bad.push(key.to_owned());
             }
             for key in bad {

@@ -41,8 +41,8 @@ mod time_unit;
 pub use array_spec::{ArraySpec, Attributes, CodecCheck};
 pub use codec_spec::{
     BloscCname, BloscConfig, BloscShuffle, ChecksumLocation, CodecConfig, CodecSpec, EdgeBlocks,
-    IndexLocation, LzmaConfig, LzmaFilter, LzmaFormat, N5BlockConfig, PayloadBounds, ShardingConfig,
-    VlenConfig,
+    IndexLocation, LzmaConfig, LzmaFilter, LzmaFormat, N5BlockConfig, PayloadBounds,
+    ShardingConfig, VlenConfig,
 };
 pub use concurrent_update::ConcurrentUpdate;
 pub use custom_chunk_grid::CustomChunkGrid;
@@ -51,9 +51,9 @@ pub use data_type::{ComplexPart, DataType, ElemKind, Leaf, LeafForm};
 pub use endian::Endian;
 pub use fill_value::FillValue;
 pub use filter_spec::{
-    CastValueConfig, CategorizeConfig, FilterNumber, FilterTypes, FixedScaleOffsetConfig, LabelsConfig,
-    OutOfRange, PackbitsConfig, PaddingEncoding, PcodecConfig, PcodecDelta, PcodecMode, ReshapeDim, Rounding,
-    ScaleOffsetConfig, StoredType, ZfpMode,
+    CastValueConfig, CategorizeConfig, FilterNumber, FilterTypes, FixedScaleOffsetConfig,
+    LabelsConfig, OutOfRange, PackbitsConfig, PaddingEncoding, PcodecConfig, PcodecDelta,
+    PcodecMode, ReshapeDim, Rounding, ScaleOffsetConfig, StoredType, ZfpMode,
 };
 pub use floats::{SmallFloat, odd_f32, odd_f32_of_int, odd_f32_of_uint};
 pub use foreign::Foreign;

@@ -69,14 +69,23 @@ impl StructType {
             if !field.is_padding() && !names.insert(field.name.as_str()) {
                 return Err(StructError::Duplicate(field.name.clone()));
             }
-            let size = field.data_type.elem_size().ok_or_else(|| StructError::Vlen(field.name.clone()))?;
-            let len = field.shape.iter().try_fold(size, |len, &n| len.checked_mul(n));
+            let size = field
+                .data_type
+                .elem_size()
+                .ok_or_else(|| StructError::Vlen(field.name.clone()))?;
+            let len = field
+                .shape
+                .iter()
+                .try_fold(size, |len, &n| len.checked_mul(n));
             byte_len = len
                 .and_then(|len| byte_len.checked_add(len))
                 .filter(|&len| len <= Self::MAX_BYTES)
                 .ok_or(StructError::TooLarge)?;
-            let repeated =
-                if matches!(field.data_type, DataType::Struct(_)) { field.n_elements() } else { 1 };
+            let repeated = if matches!(field.data_type, DataType::Struct(_)) {
+                field.n_elements()
+            } else {
+                1
+            };
             n_leaves = field
                 .data_type
                 .n_leaves()
@@ -85,7 +94,11 @@ impl StructType {
                 .filter(|&n| n <= Self::MAX_PARTS)
                 .ok_or(StructError::TooManyParts)?;
         }
-        Ok(Self { fields, byte_len, n_leaves })
+        Ok(Self {
+            fields,
+            byte_len,
+            n_leaves,
+        })
     }
 
     /// The fields in their order, padding among them.
@@ -116,7 +129,8 @@ impl StructType {
     /// The start in bytes of the field of this name, and the field.
     #[must_use]
     pub fn field(&self, name: &str) -> Option<(usize, &Field)> {
-        self.places().find(|(_, field)| !field.is_padding() && field.name == name)
+        self.places()
+            .find(|(_, field)| !field.is_padding() && field.name == name)
     }
 }
 
@@ -124,7 +138,11 @@ impl Field {
     /// A field of a single element.
     #[must_use]
     pub fn new(name: impl Into<String>, data_type: DataType) -> Self {
-        Self { name: name.into(), data_type, shape: Vec::new() }
+        Self {
+            name: name.into(),
+            data_type,
+            shape: Vec::new(),
+        }
     }
 
     /// Makes it a sub-array of this shape.
@@ -149,6 +167,9 @@ impl Field {
     /// Size in bytes.
     #[must_use]
     pub fn byte_len(&self) -> usize {
-        self.data_type.elem_size().unwrap_or(0).saturating_mul(self.n_elements())
+        self.data_type
+            .elem_size()
+            .unwrap_or(0)
+            .saturating_mul(self.n_elements())
     }
 }

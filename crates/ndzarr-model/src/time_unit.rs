@@ -44,7 +44,10 @@ impl TimeUnit {
     /// NumPy's name for the unit, as documents have it.
     #[must_use]
     pub fn name(self) -> &'static str {
-        Self::NAMES.iter().find(|(unit, _)| *unit == self).map_or("", |(_, name)| name)
+        Self::NAMES
+            .iter()
+            .find(|(unit, _)| *unit == self)
+            .map_or("", |(_, name)| name)
     }
 
     /// The unit of this name. The microsecond is `us` and `μs` with the Greek letter; NumPy does
@@ -54,7 +57,10 @@ impl TimeUnit {
         if name == "\u{3bc}s" {
             return Some(Self::Microsecond);
         }
-        Self::NAMES.iter().find(|(_, known)| *known == name).map(|(unit, _)| *unit)
+        Self::NAMES
+            .iter()
+            .find(|(_, known)| *known == name)
+            .map(|(unit, _)| *unit)
     }
 }
 

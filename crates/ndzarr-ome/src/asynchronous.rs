@@ -26,7 +26,8 @@ use crate::error::Result;
 use crate::find::find;
 use crate::io::Awaited;
 use crate::validate::{Finding, check_arrays};
-/// An image of several resolutions, as [`Multiscale`](crate::Multiscale), with calls that are futures.
+/// An image of several resolutions, as [`Multiscale`](crate::Multiscale), with calls that are
+/// futures.
 pub type Multiscale = crate::multiscale::Multiscale<Asynchronous>;
 
 impl Multiscale {
@@ -48,7 +49,10 @@ impl Multiscale {
     /// Those of the blocking call.
     pub async fn find(group: &Group) -> Result<Vec<Self>> {
         let found = find(&Awaited, &group.clone().into()).await?;
-        Ok(found.into_iter().map(|(group, image)| Self::new(group, image)).collect())
+        Ok(found
+            .into_iter()
+            .map(|(group, image)| Self::new(group, image))
+            .collect())
     }
 
     /// The group of the image, for [attributes](crate::Metadata) and other nodes in it.
@@ -88,7 +92,8 @@ impl Multiscale {
         let attributes = new.attributes(format)?;
         let mut builders = Vec::new();
         for level in new.planned()? {
-            let builder = layout(AnyArray::builder(&level.shape).data_type(new.data_type().clone()));
+            let builder =
+                layout(AnyArray::builder(&level.shape).data_type(new.data_type().clone()));
             builders.push(new.describe(builder, format));
         }
         // First in memory, so that a wrong layout leaves nothing at the place.

@@ -37,11 +37,15 @@ pub enum AxisKind {
 }
 
 impl Axis {
-    /// An axis without a unit, of the kind that its name suggests: `x`, `y` and `z` are space, `t` is
-    /// time, `c` are channels.
+    /// An axis without a unit, of the kind that its name suggests: `x`, `y` and `z` are space, `t`
+    /// is time, `c` are channels.
     pub fn new(name: impl Into<String>) -> Self {
         let name = name.into();
-        Self { kind: AxisKind::of(None, &name), name, unit: None }
+        Self {
+            kind: AxisKind::of(None, &name),
+            name,
+            unit: None,
+        }
     }
 
     /// Returns the axis with another kind.
@@ -50,14 +54,18 @@ impl Axis {
         Self { kind, ..self }
     }
 
-    /// Returns the axis with a unit. OME-Zarr recommends the names of UDUNITS-2, such as `micrometer`.
+    /// Returns the axis with a unit. OME-Zarr recommends the names of UDUNITS-2, such as
+    /// `micrometer`.
     #[must_use]
     pub fn with_unit(self, unit: impl Into<String>) -> Self {
-        Self { unit: Some(unit.into()), ..self }
+        Self {
+            unit: Some(unit.into()),
+            ..self
+        }
     }
 
-    /// The size of the unit in units of `other`: 1000 for micrometers in `nm`. `None` if the axis has
-    /// no unit, or one of the units is unknown, or they measure different quantities.
+    /// The size of the unit in units of `other`: 1000 for micrometers in `nm`. `None` if the axis
+    /// has no unit, or one of the units is unknown, or they measure different quantities.
     #[must_use]
     pub fn unit_in(&self, other: &str) -> Option<f64> {
         unit::ratio(self.unit.as_deref()?, other)
@@ -65,7 +73,11 @@ impl Axis {
 
     /// An axis of metadata that state this name, type and unit.
     pub(crate) fn stated(name: String, kind: Option<&str>, unit: Option<String>) -> Self {
-        Self { kind: AxisKind::of(kind, &name), name, unit: unit.filter(|unit| !unit.is_empty()) }
+        Self {
+            kind: AxisKind::of(kind, &name),
+            name,
+            unit: unit.filter(|unit| !unit.is_empty()),
+        }
     }
 }
 
@@ -79,8 +91,8 @@ impl AxisKind {
         }
     }
 
-    /// The name of the kind in OME-Zarr; `None` if no kind is stated and the name of the axis suggests
-    /// none.
+    /// The name of the kind in OME-Zarr; `None` if no kind is stated and the name of the axis
+    /// suggests none.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         match self {

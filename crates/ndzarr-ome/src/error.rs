@@ -42,6 +42,9 @@ impl Error {
     }
 
     pub(crate) fn metadata(path: &str, what: impl Into<String>) -> Self {
-        Self::Metadata { path: path.to_owned(), what: what.into() }
+        Self::Metadata {
+            path: path.to_owned(),
+            what: what.into(),
+        }
     }
 }

@@ -30,8 +30,13 @@ pub(crate) async fn find<I: Io>(io: &I, group: &Group) -> Result<Vec<(Group, Ima
     }
     let children = io.children(group).await?;
     if group.format() != Format::N5 {
-        let image = Scales::of(group, &children).cosem().map_err(error_in(group))?;
-        return Ok(image.into_iter().map(|image| (group.clone(), image)).collect());
+        let image = Scales::of(group, &children)
+            .cosem()
+            .map_err(error_in(group))?;
+        return Ok(image
+            .into_iter()
+            .map(|image| (group.clone(), image))
+            .collect());
     }
     setups(io, group, children).await
 }
@@ -40,11 +45,14 @@ pub(crate) async fn find<I: Io>(io: &I, group: &Group) -> Result<Vec<(Group, Ima
 /// about the store or the call.
 fn is_of_node(error: &Error) -> bool {
     use ErrorKind::{Corrupt, InvalidMetadata, NotFound, Unsupported, WrongNodeKind};
-    matches!(error.kind(), Some(NotFound | WrongNodeKind | InvalidMetadata | Unsupported | Corrupt))
+    matches!(
+        error.kind(),
+        Some(NotFound | WrongNodeKind | InvalidMetadata | Unsupported | Corrupt)
+    )
 }
 
-/// Reports children that cannot be opened: as warnings of the first image, or as an error if none was
-/// found.
+/// Reports children that cannot be opened: as warnings of the first image, or as an error if none
+/// was found.
 fn with_broken(
     group: &Group,
     mut found: Vec<(Group, Image)>,
@@ -65,9 +73,21 @@ fn with_broken(
 /// The broken children of a group whose names are a prefix and a number, by their paths.
 fn broken_in(group: &Group, children: &Children, prefix: &str) -> Vec<(String, String)> {
     let within = group.path();
-    let path = |name: &str| if within.is_empty() { name.to_owned() } else { format!("{within}/{name}") };
-    let named = children.broken.iter().map(|(name, what)| (name.clone(), (path(name), what.clone())));
-    numbered(named.collect(), prefix).into_iter().map(|(_, child)| child).collect()
+    let path = |name: &str| {
+        if within.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{within}/{name}")
+        }
+    };
+    let named = children
+        .broken
+        .iter()
+        .map(|(name, what)| (name.clone(), (path(name), what.clone())));
+    numbered(named.collect(), prefix)
+        .into_iter()
+        .map(|(_, child)| child)
+        .collect()
 }
 
 /// For `map_err`: the error that the metadata of a group are wrong.
@@ -93,7 +113,10 @@ async fn images_of_attributes<I: Io>(io: &I, group: &Group) -> Result<Vec<(Group
                     }
                     Err(error) if !is_of_node(&error) => return Err(error),
                     Err(error) => {
-                        warnings.push(format!("the level {:?} cannot be opened: {error}", level.path));
+                        warnings.push(format!(
+                            "the level {:?} cannot be opened: {error}",
+                            level.path
+                        ));
                         shapes.push(None);
                     }
                 }
@@ -126,7 +149,10 @@ async fn are_in_c_order<I: Io>(io: &I, group: &Group, image: &Image) -> Result<b
 /// The images that bioformats2raw wrote: those that `OME` lists, otherwise `0`, `1` and so on.
 async fn series<I: Io>(io: &I, group: &Group) -> Result<Vec<(Group, Image)>> {
     let listed = match io.group(group, "OME").await {
-        Ok(ome) => json::namespace(ome.attributes()).get("series").and_then(Value::as_array).cloned(),
+        Ok(ome) => json::namespace(ome.attributes())
+            .get("series")
+            .and_then(Value::as_array)
+            .cloned(),
         Err(error) if error.kind() == Some(ErrorKind::NotFound) => None,
         Err(error) => return Err(error),
     };
@@ -135,7 +161,9 @@ async fn series<I: Io>(io: &I, group: &Group) -> Result<Vec<(Group, Image)>> {
     match listed {
         Some(paths) => {
             for path in &paths {
-                let path = path.as_str().ok_or_else(|| format!("has the series {}", json::shown(path)));
+                let path = path
+                    .as_str()
+                    .ok_or_else(|| format!("has the series {}", json::shown(path)));
                 let path = path.and_then(path_below).map_err(error_in(group))?;
                 found.extend(images_of_attributes(io, &io.group(group, &path).await?).await?);
             }
@@ -153,8 +181,8 @@ async fn series<I: Io>(io: &I, group: &Group) -> Result<Vec<(Group, Image)>> {
     with_broken(group, found, broken)
 }
 
-/// The setups and time points of BigDataViewer, at the root of a container or in one setup; otherwise
-/// the image whose levels are in the group itself.
+/// The setups and time points of BigDataViewer, at the root of a container or in one setup;
+/// otherwise the image whose levels are in the group itself.
 async fn setups<I: Io>(io: &I, group: &Group, children: Children) -> Result<Vec<(Group, Image)>> {
     let mut setups = Vec::new();
     let is_timepoint = |name: &String| number_of(name, "timepoint").is_some();
@@ -162,7 +190,11 @@ async fn setups<I: Io>(io: &I, group: &Group, children: Children) -> Result<Vec<
         || children.broken.iter().any(|(name, _)| is_timepoint(name));
     let mut broken = broken_in(group, &children, "setup");
     if is_setup {
-        let number = group.path().rsplit('/').next().and_then(|name| number_of(name, "setup"));
+        let number = group
+            .path()
+            .rsplit('/')
+            .next()
+            .and_then(|name| number_of(name, "setup"));
         setups.push((number.unwrap_or(0), group.clone(), children));
     } else {
         for (number, node) in numbered(children.nodes.clone(), "setup") {
@@ -180,9 +212,14 @@ async fn setups<I: Io>(io: &I, group: &Group, children: Children) -> Result<Vec<
         broken.extend(broken_in(&setup, &timepoints, "timepoint"));
         let factors = setup.attributes().get("downsamplingFactors");
         for (timepoint, node) in numbered(timepoints.nodes, "timepoint") {
-            let AnyNode::Group(group) = node else { continue };
+            let AnyNode::Group(group) = node else {
+                continue;
+            };
             let levels = io.children(&group).await?;
-            let convention = Convention::Bdv { setup: number, timepoint };
+            let convention = Convention::Bdv {
+                setup: number,
+                timepoint,
+            };
             let scales = Scales::of(&group, &levels).with_factors(factors);
             match scales.image(convention).map_err(error_in(&group))? {
                 Some(image) => found.push((group.clone(), image)),
@@ -196,7 +233,9 @@ async fn setups<I: Io>(io: &I, group: &Group, children: Children) -> Result<Vec<
 /// The image whose levels are in a group, or in the group `data` of Paintera.
 async fn in_group<I: Io>(io: &I, group: &Group, children: Children) -> Result<Vec<(Group, Image)>> {
     let is_paintera = group.attributes().contains_key("painteraData");
-    if is_paintera && let Some((name, what)) = children.broken.iter().find(|(name, _)| name == "data") {
+    if is_paintera
+        && let Some((name, what)) = children.broken.iter().find(|(name, _)| name == "data")
+    {
         return with_broken(group, Vec::new(), vec![(name.clone(), what.clone())]);
     }
     let data = children.nodes.iter().find_map(|(name, node)| match node {
@@ -210,7 +249,10 @@ async fn in_group<I: Io>(io: &I, group: &Group, children: Children) -> Result<Ve
         }
         _ => (group.clone(), children),
     };
-    match Scales::of(&group, &children).image(Convention::N5Viewer).map_err(error_in(&group))? {
+    match Scales::of(&group, &children)
+        .image(Convention::N5Viewer)
+        .map_err(error_in(&group))?
+    {
         Some(image) => Ok(vec![(group, image)]),
         None => {
             let broken = broken_in(&group, &children, "s");
@@ -221,5 +263,7 @@ async fn in_group<I: Io>(io: &I, group: &Group, children: Children) -> Result<Ve
 
 /// The number after the prefix of a name.
 fn number_of(name: &str, prefix: &str) -> Option<u32> {
-    numbered(vec![(name.to_owned(), ())], prefix).first().map(|(number, ())| *number)
+    numbered(vec![(name.to_owned(), ())], prefix)
+        .first()
+        .map(|(number, ())| *number)
 }

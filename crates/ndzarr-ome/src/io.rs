@@ -61,11 +61,17 @@ impl Io for Here {
 
 impl Io for Awaited {
     async fn group(&self, within: &Group, name: &str) -> Result<Group> {
-        Ok(asynchronous::Group::from(within.clone()).group(name).await?.into())
+        Ok(asynchronous::Group::from(within.clone())
+            .group(name)
+            .await?
+            .into())
     }
 
     async fn array(&self, within: &Group, name: &str) -> Result<AnyArray> {
-        Ok(asynchronous::Group::from(within.clone()).array::<Any>(name).await?.into())
+        Ok(asynchronous::Group::from(within.clone())
+            .array::<Any>(name)
+            .await?
+            .into())
     }
 
     async fn children(&self, group: &Group) -> Result<Children> {

@@ -1,8 +1,9 @@
 //! Images of several resolutions: [OME-Zarr](https://ngff.openmicroscopy.org) 0.1 to 0.6, and in N5
 //! those of COSEM, BigDataViewer, n5-viewer and Paintera.
 //!
-//! A [`Multiscale`] has the same fields and calls for all of them: axes with units, levels from fine to
-//! coarse with their scales and translations, and an array for each. OME-Zarr 0.4 and 0.5 are written.
+//! A [`Multiscale`] has the same fields and calls for all of them: axes with units, levels from
+//! fine to coarse with their scales and translations, and an array for each. OME-Zarr 0.4 and 0.5
+//! are written.
 //!
 //! ```
 //! use ndzarr::{DataType, Format, MemoryStore, RunOptions, ndarray::Array2};
@@ -63,9 +64,10 @@ pub use validate::{Finding, Requirement, validate};
 
 /// An image of several resolutions, in OME-Zarr or one of the conventions of N5.
 ///
-/// Its fields are what the metadata say, in the same terms for all [conventions](Convention): axes in
-/// the order of the arrays, levels from fine to coarse. Opening reads only metadata; arrays are opened
-/// one by one. [`asynchronous::Multiscale`] has these calls as futures, except for `make_levels`.
+/// Its fields are what the metadata say, in the same terms for all [conventions](Convention): axes
+/// in the order of the arrays, levels from fine to coarse. Opening reads only metadata; arrays are
+/// opened one by one. [`asynchronous::Multiscale`] has these calls as futures, except for
+/// `make_levels`.
 ///
 /// ```
 /// use ndzarr::{MemoryStore, ndarray::Array2};

@@ -57,11 +57,17 @@ impl Metadata {
         let holder = json::namespace(attributes);
         let get = |key: &str| holder.get(key).unwrap_or(&Value::Null);
         Self {
-            channels: list(&get("omero")["channels"]).iter().map(Channel::of).collect(),
+            channels: list(&get("omero")["channels"])
+                .iter()
+                .map(Channel::of)
+                .collect(),
             labels: list(get("labels")).iter().filter_map(text).collect(),
             image_label: get("image-label").as_object().map(ImageLabel::of),
             plate: get("plate").as_object().map(|_| Plate::of(get("plate"))),
-            well: list(&get("well")["images"]).iter().filter_map(WellImage::of).collect(),
+            well: list(&get("well")["images"])
+                .iter()
+                .filter_map(WellImage::of)
+                .collect(),
             series: list(get("series")).iter().filter_map(text).collect(),
         }
     }
@@ -69,12 +75,16 @@ impl Metadata {
     /// The attributes for a group: of OME-Zarr 0.4 in Zarr v2, of 0.5 in Zarr v3.
     ///
     /// # Errors
-    /// The format is another one; a window has a number that is not finite; a label does not fit in 64
-    /// bits.
+    /// The format is another one; a window has a number that is not finite; a label does not fit in
+    /// 64 bits.
     pub fn to_attributes(&self, format: Format) -> Result<Value> {
         let mut holder = json!({});
         if !self.channels.is_empty() {
-            let channels: Vec<Value> = self.channels.iter().map(Channel::to_json).collect::<Result<_>>()?;
+            let channels: Vec<Value> = self
+                .channels
+                .iter()
+                .map(Channel::to_json)
+                .collect::<Result<_>>()?;
             holder["omero"] = json!({"channels": channels});
         }
         if !self.labels.is_empty() {
@@ -87,7 +97,8 @@ impl Metadata {
             holder["plate"] = plate.to_json();
         }
         if !self.well.is_empty() {
-            holder["well"] = json!({"images": self.well.iter().map(WellImage::to_json).collect::<Vec<_>>()});
+            holder["well"] =
+                json!({"images": self.well.iter().map(WellImage::to_json).collect::<Vec<_>>()});
         }
         if !self.series.is_empty() {
             holder["series"] = json!(self.series);
@@ -106,7 +117,9 @@ impl Metadata {
                 Ok(json!({"ome": holder}))
             }
             other => {
-                let what = format!("OME-Zarr is written in Zarr v2 (0.4) and Zarr v3 (0.5), not in {other}");
+                let what = format!(
+                    "OME-Zarr is written in Zarr v2 (0.4) and Zarr v3 (0.5), not in {other}"
+                );
                 Err(Error::Argument(what))
             }
         }

@@ -40,15 +40,34 @@ pub struct Multiscale<M> {
 
 impl<M> Multiscale<M> {
     pub(crate) fn new(group: Group, image: Image) -> Self {
-        let Image { convention, name, method, axes, levels, warnings, .. } = image;
-        Self { convention, name, method, axes, levels, warnings, group, mode: PhantomData }
+        let Image {
+            convention,
+            name,
+            method,
+            axes,
+            levels,
+            warnings,
+            ..
+        } = image;
+        Self {
+            convention,
+            name,
+            method,
+            axes,
+            levels,
+            warnings,
+            group,
+            mode: PhantomData,
+        }
     }
 
     /// The first of several images, with a warning that there are more (OME-17).
     pub(crate) fn first_of(found: Vec<(Group, Image)>, group: &Group) -> Result<Self> {
         let n_images = found.len();
         let Some((group, mut image)) = found.into_iter().next() else {
-            return Err(Error::NoImage { path: group.path().to_owned() });
+            return Err(Error::NoImage {
+                path: group.path().to_owned(),
+            });
         };
         if n_images > 1 {
             image.warn(format!("it is the first of {n_images} images"));
@@ -62,8 +81,8 @@ impl<M> Multiscale<M> {
         self.group.path()
     }
 
-    /// The coarsest level whose elements are no larger than `size` along any axis of space; the finest
-    /// one if all are larger. `size` is in `unit`, or without one in the unit of each axis.
+    /// The coarsest level whose elements are no larger than `size` along any axis of space; the
+    /// finest one if all are larger. `size` is in `unit`, or without one in the unit of each axis.
     ///
     /// # Errors
     /// An axis of space has no unit that can be compared with `unit`.
@@ -77,8 +96,11 @@ impl<M> Multiscale<M> {
             }
         }
         // Scales of single precision, or from divided shapes, are not exact.
-        let fits =
-            |level: &Level| limits.iter().all(|&(at, limit)| level.scale[at].abs() <= limit * (1.0 + 1e-6));
+        let fits = |level: &Level| {
+            limits
+                .iter()
+                .all(|&(at, limit)| level.scale[at].abs() <= limit * (1.0 + 1e-6))
+        };
         Ok(self.levels.iter().rposition(fits).unwrap_or(0))
     }
 
@@ -98,7 +120,11 @@ impl<M> Multiscale<M> {
     }
 
     pub(crate) fn expected(&self) -> Expected<'_> {
-        Expected { convention: &self.convention, axes: &self.axes, levels: &self.levels }
+        Expected {
+            convention: &self.convention,
+            axes: &self.axes,
+            levels: &self.levels,
+        }
     }
 
     /// Checks that an array has the axes of the image (OME-14).
@@ -106,8 +132,11 @@ impl<M> Multiscale<M> {
         if n_axes == self.axes.len() {
             return Ok(());
         }
-        let what =
-            format!("has {} axes, and its level {:?} an array of {n_axes}", self.axes.len(), level.path);
+        let what = format!(
+            "has {} axes, and its level {:?} an array of {n_axes}",
+            self.axes.len(),
+            level.path
+        );
         Err(Error::metadata(self.path(), what))
     }
 }
@@ -115,7 +144,9 @@ impl<M> Multiscale<M> {
 /// The size of the unit of an axis in units of `unit`.
 fn comparable_unit(axis: &Axis, unit: &str) -> Result<f64> {
     axis.unit_in(unit).ok_or_else(|| {
-        let stated = axis.unit.as_ref().map_or("no unit".to_owned(), |stated| format!("the unit {stated:?}"));
+        let stated = axis.unit.as_ref().map_or("no unit".to_owned(), |stated| {
+            format!("the unit {stated:?}")
+        });
         Error::Argument(format!(
             "the axis {:?} has {stated}, which is not comparable with {unit:?}",
             axis.name
@@ -124,8 +155,8 @@ fn comparable_unit(axis: &Axis, unit: &str) -> Result<f64> {
 }
 
 impl Multiscale<Blocking> {
-    /// Opens the image at a place, see [`Place`]: a path, a URL, or a store and a path in it. Of several
-    /// images it is the first, with a warning; [`find`](Self::find) gives all.
+    /// Opens the image at a place, see [`Place`]: a path, a URL, or a store and a path in it. Of
+    /// several images it is the first, with a warning; [`find`](Self::find) gives all.
     ///
     /// # Errors
     /// The place has no group; the group has no image; its metadata cannot be understood.
@@ -133,18 +164,21 @@ impl Multiscale<Blocking> {
         Self::in_group(&Group::open(place)?)
     }
 
-    /// All images of a group: one for each entry of `multiscales`, for each series of bioformats2raw,
-    /// for each setup and time point of BigDataViewer. Levels are read with the options of the group,
-    /// which may be opened with options of its own. A plate has none, since its fields are groups of
-    /// their own: see [`Metadata`](crate::Metadata). Series, setups, time points and levels that cannot
-    /// be opened are warnings of the first image.
+    /// All images of a group: one for each entry of `multiscales`, for each series of
+    /// bioformats2raw, for each setup and time point of BigDataViewer. Levels are read with the
+    /// options of the group, which may be opened with options of its own. A plate has none, since
+    /// its fields are groups of their own: see [`Metadata`](crate::Metadata). Series, setups, time
+    /// points and levels that cannot be opened are warnings of the first image.
     ///
     /// # Errors
-    /// The metadata of an image cannot be understood; no image is left that can be opened; the store
-    /// fails, or cannot list a group without metadata of OME-Zarr.
+    /// The metadata of an image cannot be understood; no image is left that can be opened; the
+    /// store fails, or cannot list a group without metadata of OME-Zarr.
     pub fn find(group: &Group) -> Result<Vec<Self>> {
         let found = block_on(find(&Here, group))?;
-        Ok(found.into_iter().map(|(group, image)| Self::new(group, image)).collect())
+        Ok(found
+            .into_iter()
+            .map(|(group, image)| Self::new(group, image))
+            .collect())
     }
 
     /// The group of the image, for [attributes](crate::Metadata) and other nodes in it.
@@ -164,9 +198,9 @@ impl Multiscale<Blocking> {
         Ok(array)
     }
 
-    /// Compares the [metadata](crate::validate) and the arrays of the image with the specification of
-    /// OME-Zarr. For other conventions, only the arrays are checked. An array that cannot be opened is
-    /// a finding.
+    /// Compares the [metadata](crate::validate) and the arrays of the image with the specification
+    /// of OME-Zarr. For other conventions, only the arrays are checked. An array that cannot be
+    /// opened is a finding.
     #[must_use]
     pub fn validate(&self) -> Vec<Finding> {
         let mut findings = self.findings();
@@ -175,8 +209,8 @@ impl Multiscale<Blocking> {
     }
 
     /// Creates an image: its group, the arrays of all levels without elements, and metadata of
-    /// OME-Zarr: 0.4 in Zarr v2, 0.5 in Zarr v3. `layout` is called for each level, and chooses chunks,
-    /// shards and codecs.
+    /// OME-Zarr: 0.4 in Zarr v2, 0.5 in Zarr v3. `layout` is called for each level, and chooses
+    /// chunks, shards and codecs.
     ///
     /// # Errors
     /// OME-Zarr does not allow such an image, or the format is another one; the place has a node
@@ -190,7 +224,8 @@ impl Multiscale<Blocking> {
         let attributes = new.attributes(format)?;
         let mut builders = Vec::new();
         for level in new.planned()? {
-            let builder = layout(AnyArray::builder(&level.shape).data_type(new.data_type().clone()));
+            let builder =
+                layout(AnyArray::builder(&level.shape).data_type(new.data_type().clone()));
             builders.push(new.describe(builder, format));
         }
         try_in_memory(&builders, format)?;
@@ -206,12 +241,13 @@ impl Multiscale<Blocking> {
         Self::first_of(block_on(find(&Here, group))?, group)
     }
 
-    /// Makes the elements of all levels except for the finest, each from the level before, in parallel.
-    /// Levels that have elements are replaced.
+    /// Makes the elements of all levels except for the finest, each from the level before, in
+    /// parallel. Levels that have elements are replaced.
     ///
-    /// Along each axis, the scale of a level must be a whole multiple of the scale of the level before,
-    /// and its array as long as that needs: the last element may be made of fewer elements. If the
-    /// translations are those of means, [`Stride`](Downsample::Stride) is an error, and the reverse.
+    /// Along each axis, the scale of a level must be a whole multiple of the scale of the level
+    /// before, and its array as long as that needs: the last element may be made of fewer elements.
+    /// If the translations are those of means, [`Stride`](Downsample::Stride) is an error, and the
+    /// reverse.
     ///
     /// `options` set the number of threads, cancelling, and the progress that is called for the
     /// blocks of each level. The call needs about
@@ -222,10 +258,13 @@ impl Multiscale<Blocking> {
     /// blocking work.
     ///
     /// # Errors
-    /// The levels do not fit each other or the method; the elements are not numbers, or bools with a
-    /// mean; a chunk is corrupt; the store fails; the call was cancelled. Levels that were made stay.
+    /// The levels do not fit each other or the method; the elements are not numbers, or bools with
+    /// a mean; a chunk is corrupt; the store fails; the call was cancelled. Levels that were made
+    /// stay.
     pub fn make_levels(&self, method: Downsample, options: &RunOptions) -> Result<()> {
-        let arrays = (0..self.levels.len()).map(|level| self.array(level)).collect::<Result<Vec<_>>>()?;
+        let arrays = (0..self.levels.len())
+            .map(|level| self.array(level))
+            .collect::<Result<Vec<_>>>()?;
         make_levels(self.path(), &self.levels, &arrays, method, options)
     }
 }

@@ -20,8 +20,8 @@ pub use finding::{Finding, Requirement};
 /// Compares the attributes of a group with the specification of OME-Zarr, in the version that they
 /// state, 0.4 to 0.6; without a known version, in the one whose form they have.
 ///
-/// Opening is more lenient: it reads everything that can be understood. Arrays are not checked here:
-/// `validate` of [`Multiscale`](crate::Multiscale) checks them, too.
+/// Opening is more lenient: it reads everything that can be understood. Arrays are not checked
+/// here: `validate` of [`Multiscale`](crate::Multiscale) checks them, too.
 ///
 /// ```
 /// use ndzarr_ome::{Requirement, validate};
@@ -91,14 +91,19 @@ fn check(findings: &mut Findings, holder: &Object, in_namespace: bool) {
 
 /// The minor version to check: 4 for 0.4.
 fn minor(holder: &Object, in_namespace: bool) -> u32 {
-    let first = holder.get("multiscales").map_or(&Value::Null, |list| &list[0]);
+    let first = holder
+        .get("multiscales")
+        .map_or(&Value::Null, |list| &list[0]);
     let stated = [
         holder.get("version"),
         first.get("version"),
         holder.get("plate").and_then(|plate| plate.get("version")),
         holder.get("well").and_then(|well| well.get("version")),
     ];
-    let stated = stated.into_iter().flatten().find_map(|version| minor_version(&json::version(version)?));
+    let stated = stated
+        .into_iter()
+        .flatten()
+        .find_map(|version| minor_version(&json::version(version)?));
     let stated = stated.filter(|minor| *minor <= 6);
     stated.unwrap_or_else(|| match &first["axes"] {
         _ if first["coordinateSystems"].is_array() => 6,

@@ -56,13 +56,15 @@ enum First {
 impl Queues {
     fn queue_of(&mut self, store: &str) -> &mut StoreQueue {
         if !self.by_store.contains_key(store) {
-            self.by_store.insert(store.to_owned(), StoreQueue::default());
+            self.by_store
+                .insert(store.to_owned(), StoreQueue::default());
         }
         self.by_store.get_mut(store).expect("it was just added")
     }
 
     fn forget_unused(&mut self, store: &str) {
-        let is_unused = |queue: &StoreQueue| queue.threads == 0 && !queue.watched && queue.waiting.is_empty();
+        let is_unused =
+            |queue: &StoreQueue| queue.threads == 0 && !queue.watched && queue.waiting.is_empty();
         if self.by_store.get(store).is_some_and(is_unused) {
             self.by_store.remove(store);
         }
@@ -72,8 +74,14 @@ impl Queues {
 impl Changes {
     /// Gives each store `usual_threads` threads. Jobs are numbered from `first` on.
     pub(crate) fn new(usual_threads: usize, first: u64) -> Arc<Self> {
-        let queues = Queues { by_store: HashMap::new(), next: first };
-        Arc::new(Self { queues: Mutex::new(queues), usual_threads })
+        let queues = Queues {
+            by_store: HashMap::new(),
+            next: first,
+        };
+        Arc::new(Self {
+            queues: Mutex::new(queues),
+            usual_threads,
+        })
     }
 
     fn queues(&self) -> MutexGuard<'_, Queues> {
@@ -110,15 +118,27 @@ impl Changes {
     pub(crate) fn withdraw(&self, store: &str, number: u64) -> Withdrawn {
         let mut queues = self.queues();
         let job = queues.by_store.get_mut(store).and_then(|queue| {
-            let index = queue.waiting.binary_search_by_key(&number, |(number, _)| *number).ok()?;
+            let index = queue
+                .waiting
+                .binary_search_by_key(&number, |(number, _)| *number)
+                .ok()?;
             queue.waiting.remove(index)
         });
         drop(queues);
         // The job is dropped here, not under the lock.
-        if job.is_some() { Withdrawn::Yes } else { Withdrawn::HasBegun }
+        if job.is_some() {
+            Withdrawn::Yes
+        } else {
+            Withdrawn::HasBegun
+        }
     }
 
-    fn add_thread(self: &Arc<Self>, queue: &mut StoreQueue, store: &str, first: First) -> io::Result<()> {
+    fn add_thread(
+        self: &Arc<Self>,
+        queue: &mut StoreQueue,
+        store: &str,
+        first: First,
+    ) -> io::Result<()> {
         let changes = Arc::clone(self);
         let store = store.to_owned();
         start_change(move || changes.work(&store, first))?;
@@ -169,7 +189,10 @@ impl Changes {
                 return;
             }
             let begun = queue.begun;
-            let doublings = queue.threads.saturating_sub(self.usual_threads).min(MAX_DOUBLINGS);
+            let doublings = queue
+                .threads
+                .saturating_sub(self.usual_threads)
+                .min(MAX_DOUBLINGS);
             drop(queues);
             pause(PATIENCE * (1 << doublings));
             queues = self.queues();

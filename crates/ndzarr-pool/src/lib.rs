@@ -1,13 +1,13 @@
 //! Threads that all calls of a process share, and on which no call depends.
 //!
-//! - [`share`] runs work on the calling thread. Idle threads of the pool help. The call ends when the
-//!   work has ended on every thread that began it; it never waits for a thread to become free, and
-//!   while it waits it runs nothing else. So it may be called anywhere: on a
-//!   thread of another pool, under a lock, within shared work.
+//! - [`share`] runs work on the calling thread. Idle threads of the pool help. The call ends when
+//!   the work has ended on every thread that began it; it never waits for a thread to become free,
+//!   and while it waits it runs nothing else. So it may be called anywhere: on a thread of another
+//!   pool, under a lock, within shared work.
 //! - [`spawn`] hands over a job that runs on a thread of the pool. If every thread is blocked, by a
 //!   slow store for instance, another one is started. Jobs of different stores take turns.
-//! - [`queue_change`] hands over a job that may wait for locks. It runs on one of a few other threads,
-//!   so that the pool continues to compute.
+//! - [`queue_change`] hands over a job that may wait for locks. It runs on one of a few other
+//!   threads, so that the pool continues to compute.
 //!
 //! Threads start on first use, one for each processor, and again in a forked child.
 //!
@@ -35,7 +35,8 @@ mod pool;
 mod queued_change;
 mod threads;
 
-/// The primitives that [`offer`] and [`changes`] wait with; their tests replace this module by shuttle's.
+/// The primitives that [`offer`] and [`changes`] wait with; their tests replace this module by
+/// shuttle's.
 mod sync {
     pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 }

@@ -77,9 +77,21 @@ pub(crate) fn run_with_helpers(
             *const (dyn Fn(usize) -> Stay + Sync + 'static),
         >(work)
     });
-    let state = State { free_lanes: (1..=helpers).rev().collect(), n_active: 0, closed: false, panic: None };
-    let offer = Arc::new(Offer { work: erased, state: Mutex::new(state), all_left: Condvar::new() });
-    let close = CloseOnDrop { offer: Arc::clone(&offer), withdraw };
+    let state = State {
+        free_lanes: (1..=helpers).rev().collect(),
+        n_active: 0,
+        closed: false,
+        panic: None,
+    };
+    let offer = Arc::new(Offer {
+        work: erased,
+        state: Mutex::new(state),
+        all_left: Condvar::new(),
+    });
+    let close = CloseOnDrop {
+        offer: Arc::clone(&offer),
+        withdraw,
+    };
     publish(&offer);
     offer.run(0);
     drop(close);
@@ -155,7 +167,10 @@ impl Offer {
     fn wait(&self) {
         let mut state = self.state();
         while state.n_active > 0 {
-            state = self.all_left.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self
+                .all_left
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
         }
     }
 }

@@ -113,9 +113,15 @@ impl State {
             return &mut self.queues[index];
         }
         if self.queues.len() >= MAX_KEPT_QUEUES {
-            self.queues.retain(|jobs| jobs.running > 0 || !jobs.waiting.is_empty());
+            self.queues
+                .retain(|jobs| jobs.running > 0 || !jobs.waiting.is_empty());
         }
-        self.queues.push(Jobs { queue, waiting: VecDeque::new(), running: 0, last_begun: 0 });
+        self.queues.push(Jobs {
+            queue,
+            waiting: VecDeque::new(),
+            running: 0,
+            last_begun: 0,
+        });
         let index = self.queues.len() - 1;
         &mut self.queues[index]
     }
@@ -160,7 +166,12 @@ pub fn share(helpers: usize, work: &(dyn Fn(usize) -> Stay + Sync)) {
         return;
     }
     let pool = pool();
-    run_with_helpers(helpers, work, |offer| pool.publish(offer, helpers), |offer| pool.withdraw(offer));
+    run_with_helpers(
+        helpers,
+        work,
+        |offer| pool.publish(offer, helpers),
+        |offer| pool.withdraw(offer),
+    );
 }
 
 /// Runs a job on a thread of the pool. If the job panics, the panic is lost.
@@ -187,7 +198,9 @@ pub fn is_own_thread() -> bool {
 /// True if a helper should leave shared work: this thread belongs to the pool, and a job waits.
 #[must_use]
 pub fn gives_way() -> bool {
-    POOL_OF_THREAD.get().is_some_and(|pool| pool.waiting.load(Relaxed) > 0)
+    POOL_OF_THREAD
+        .get()
+        .is_some_and(|pool| pool.waiting.load(Relaxed) > 0)
 }
 
 /// The pool; made at the first use, and again in a forked child.
@@ -216,7 +229,9 @@ impl Pool {
     }
 
     fn withdraw(&self, offer: &Arc<Offer>) {
-        self.state().offers.retain(|other| !Arc::ptr_eq(offer, other));
+        self.state()
+            .offers
+            .retain(|other| !Arc::ptr_eq(offer, other));
         self.offers.fetch_sub(1, Relaxed);
     }
 
@@ -228,7 +243,11 @@ impl Pool {
                 self.wake.notify_one();
             } else if state.threads < available() {
                 let name = format!("ndzarr-{}", state.threads);
-                if thread::Builder::new().name(name).spawn(|| self.work()).is_err() {
+                if thread::Builder::new()
+                    .name(name)
+                    .spawn(|| self.work())
+                    .is_err()
+                {
                     return;
                 }
                 state.threads += 1;
@@ -251,7 +270,8 @@ impl Pool {
 
     fn update_waiting(&self, state: &State) {
         let open = state.queues.iter().filter(|jobs| jobs.is_open());
-        self.waiting.store(open.map(|jobs| jobs.waiting.len()).sum(), Relaxed);
+        self.waiting
+            .store(open.map(|jobs| jobs.waiting.len()).sum(), Relaxed);
     }
 
     /// Ensures that jobs are begun even if every thread is blocked.
@@ -260,7 +280,9 @@ impl Pool {
         if one_sleeps {
             return;
         }
-        let Some(patience) = state.next_jobs().map(|jobs| jobs.patience()) else { return };
+        let Some(patience) = state.next_jobs().map(|jobs| jobs.patience()) else {
+            return;
+        };
         match state.watched {
             Some(watched) if watched <= patience => return,
             Some(_) => self.watch_sooner.notify_one(),
@@ -284,8 +306,10 @@ impl Pool {
             let patience_of_next = state.next_jobs().map(|jobs| jobs.patience());
             let patience = patience_of_next.unwrap_or(PATIENCE);
             state.watched = Some(patience);
-            let (guard, waited) =
-                self.watch_sooner.wait_timeout(state, patience).unwrap_or_else(PoisonError::into_inner);
+            let (guard, waited) = self
+                .watch_sooner
+                .wait_timeout(state, patience)
+                .unwrap_or_else(PoisonError::into_inner);
             state = guard;
             if state.begun != begun || !waited.timed_out() {
                 continue;
@@ -319,7 +343,11 @@ impl Pool {
         Some((queue, job))
     }
 
-    fn run<'s>(&'s self, state: MutexGuard<'s, State>, (queue, job): (Queue, Job)) -> MutexGuard<'s, State> {
+    fn run<'s>(
+        &'s self,
+        state: MutexGuard<'s, State>,
+        (queue, job): (Queue, Job),
+    ) -> MutexGuard<'s, State> {
         drop(state);
         let _ = catch_unwind(AssertUnwindSafe(job));
         let mut state = self.state();
@@ -341,7 +369,11 @@ impl Pool {
                 let found = if offer.has_free_lane() {
                     Some(offer)
                 } else {
-                    state.offers.iter().find(|offer| offer.has_free_lane()).cloned()
+                    state
+                        .offers
+                        .iter()
+                        .find(|offer| offer.has_free_lane())
+                        .cloned()
                 };
                 match found {
                     None => state = self.idle(state),
@@ -368,12 +400,16 @@ impl Pool {
             }
         }
         let mut state = self.state();
-        if self.waiting.load(Relaxed) > 0 || state.offers.iter().any(|offer| offer.has_free_lane()) {
+        if self.waiting.load(Relaxed) > 0 || state.offers.iter().any(|offer| offer.has_free_lane())
+        {
             return state;
         }
         state.asleep += 1;
         while state.woken == 0 {
-            state = self.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self
+                .wake
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
         }
         state.woken -= 1;
         state.asleep -= 1;

@@ -46,7 +46,10 @@ impl Drop for QueuedChange {
 /// No thread can be started.
 pub fn queue_change(store: &str, job: impl FnOnce() + Send + 'static) -> io::Result<QueuedChange> {
     let number = changes().push(store, Box::new(job))?;
-    Ok(QueuedChange { store: store.to_owned(), number })
+    Ok(QueuedChange {
+        store: store.to_owned(),
+        number,
+    })
 }
 
 fn changes() -> &'static Arc<Changes> {

@@ -24,7 +24,10 @@ pub fn start_change(job: impl FnOnce() + Send + 'static) -> io::Result<()> {
         IS_CHANGE_THREAD.set(true);
         job();
     };
-    thread::Builder::new().name("ndzarr-change".to_owned()).spawn(run).map(drop)
+    thread::Builder::new()
+        .name("ndzarr-change".to_owned())
+        .spawn(run)
+        .map(drop)
 }
 
 pub(crate) fn pause(time: Duration) {

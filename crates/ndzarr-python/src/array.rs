@@ -28,7 +28,12 @@ impl RawArray {
     pub(crate) fn new(py: Python<'_>, any: AnyArray, options: RunOptions) -> PyResult<Self> {
         let dtype = dtype::dtype(py, any.data_type())?.unbind();
         let memory = Memory::of(any.data_type());
-        Ok(Self { known: Known::new(any), options, dtype, memory })
+        Ok(Self {
+            known: Known::new(any),
+            options,
+            dtype,
+            memory,
+        })
     }
 
     /// The array with the metadata that are known.
@@ -37,7 +42,11 @@ impl RawArray {
     }
 
     fn call<'c>(&'c self, any: &'c AnyArray, watch: &'c Watch) -> Call<'c> {
-        Call { any, options: &self.options, watch }
+        Call {
+            any,
+            options: &self.options,
+            watch,
+        }
     }
 
     fn change(
@@ -46,23 +55,26 @@ impl RawArray {
         watch: &Watch,
         change: impl FnOnce(&mut AnyArray) -> ndzarr::Result<()> + Send,
     ) -> PyResult<()> {
-        self.known.change(py, watch, self.options.clone(), |any, options| {
-            let mut any = any.with_options(options);
-            change(&mut any)?;
-            Ok(any.with_options(RunOptions::default()))
-        })
+        self.known
+            .change(py, watch, self.options.clone(), |any, options| {
+                let mut any = any.with_options(options);
+                change(&mut any)?;
+                Ok(any.with_options(RunOptions::default()))
+            })
     }
 
     /// A new array of NumPy for a selection.
     fn new_memory<'py>(&self, py: Python<'py>, shape: &[usize]) -> PyResult<Bound<'py, PyAny>> {
         let empty = py.import("numpy")?.getattr("empty")?;
-        empty.call1((PyTuple::new(py, shape)?, &self.dtype)).map_err(|error| {
-            of_kind(
-                py,
-                "OutOfMemory",
-                &format!("there is no memory for elements of shape {shape:?}: {error}"),
-            )
-        })
+        empty
+            .call1((PyTuple::new(py, shape)?, &self.dtype))
+            .map_err(|error| {
+                of_kind(
+                    py,
+                    "OutOfMemory",
+                    &format!("there is no memory for elements of shape {shape:?}: {error}"),
+                )
+            })
     }
 
     fn shape_of(py: Python<'_>, any: &AnyArray, key: &Key) -> PyResult<Vec<usize>> {
@@ -85,7 +97,11 @@ impl RawArray {
 
     #[getter]
     fn shards<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
-        self.known.get(py).shard_shape().map(|shape| PyTuple::new(py, shape)).transpose()
+        self.known
+            .get(py)
+            .shard_shape()
+            .map(|shape| PyTuple::new(py, shape))
+            .transpose()
     }
 
     #[getter]
@@ -103,7 +119,9 @@ impl RawArray {
     /// The dtype of the numbers of a "list".
     #[getter]
     fn listed<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        dtype::listed(self.known.get(py).data_type()).map(|elements| dtype::dtype(py, elements)).transpose()
+        dtype::listed(self.known.get(py).data_type())
+            .map(|elements| dtype::dtype(py, elements))
+            .transpose()
     }
 
     #[getter]
@@ -130,13 +148,21 @@ impl RawArray {
     fn codecs(&self, py: Python<'_>) -> Vec<String> {
         let any = self.known.get(py);
         let inner = any.spec().inner_chunks();
-        let codecs = inner.last().map_or(&any.spec().codecs[..], |(_, codecs)| codecs);
-        codecs.iter().map(|codec| codec.config.name().to_owned()).collect()
+        let codecs = inner
+            .last()
+            .map_or(&any.spec().codecs[..], |(_, codecs)| codecs);
+        codecs
+            .iter()
+            .map(|codec| codec.config.name().to_owned())
+            .collect()
     }
 
     #[getter]
     fn dimension_names(&self, py: Python<'_>) -> Option<Vec<Option<String>>> {
-        self.known.get(py).dimension_names().map(<[Option<String>]>::to_vec)
+        self.known
+            .get(py)
+            .dimension_names()
+            .map(<[Option<String>]>::to_vec)
     }
 
     #[getter]
@@ -205,12 +231,21 @@ impl RawArray {
         let any = self.known.get(py);
         let key = Key::new(key, any.shape())?;
         let shape = Self::shape_of(py, &any, &key)?;
-        let elements = self.call(&any, &watch).look(py, move |any| any.read_vlen(&key))?;
-        Ok((contents(py, any.data_type(), elements)?, PyTuple::new(py, shape)?))
+        let elements = self
+            .call(&any, &watch)
+            .look(py, move |any| any.read_vlen(&key))?;
+        Ok((
+            contents(py, any.data_type(), elements)?,
+            PyTuple::new(py, shape)?,
+        ))
     }
 
     /// The shape of the selection of a key.
-    fn selected<'py>(&self, py: Python<'py>, key: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
+    fn selected<'py>(
+        &self,
+        py: Python<'py>,
+        key: &Bound<'_, PyAny>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
         let any = self.known.get(py);
         PyTuple::new(py, Self::shape_of(py, &any, &Key::new(key, any.shape())?)?)
     }
@@ -242,7 +277,8 @@ impl RawArray {
         if self.memory == Memory::Packed && !fills(any.data_type()) {
             return Ok(false);
         }
-        self.call(&any, &watch).fill(&Key::new(key, any.shape())?, one)?;
+        self.call(&any, &watch)
+            .fill(&Key::new(key, any.shape())?, one)?;
         Ok(true)
     }
 
@@ -256,11 +292,18 @@ impl RawArray {
     ) -> PyResult<()> {
         let any = self.known.get(py);
         let key = Key::new(key, any.shape())?;
-        self.call(&any, &watch).run(py, |any| any.write_vlen(&key, &elements))
+        self.call(&any, &watch)
+            .run(py, |any| any.write_vlen(&key, &elements))
     }
 
     /// Sets a selection to one text.
-    fn fill_text(&self, py: Python<'_>, key: &Bound<'_, PyAny>, text: String, watch: Watch) -> PyResult<()> {
+    fn fill_text(
+        &self,
+        py: Python<'_>,
+        key: &Bound<'_, PyAny>,
+        text: String,
+        watch: Watch,
+    ) -> PyResult<()> {
         let any = self.known.get(py);
         let key = Key::new(key, any.shape())?;
         self.call(&any, &watch).run(py, |any| any.fill(&key, text))
@@ -277,7 +320,9 @@ impl RawArray {
         if !is_usable(data, self.dtype.bind(py), self.memory, Access::Read)? {
             return Ok(false);
         }
-        append(data, self.known.get(py).data_type(), axis, |append| self.change(py, &watch, append))?;
+        append(data, self.known.get(py).data_type(), axis, |append| {
+            self.change(py, &watch, append)
+        })?;
         Ok(true)
     }
 
@@ -290,7 +335,8 @@ impl RawArray {
         elements: Vec<Vec<u8>>,
         watch: Watch,
     ) -> PyResult<()> {
-        let elements: AnyElements = vlen_elements(self.known.get(py).data_type(), &shape, elements)?;
+        let elements: AnyElements =
+            vlen_elements(self.known.get(py).data_type(), &shape, elements)?;
         self.change(py, &watch, |any| any.append(axis, &elements))
     }
 
@@ -303,7 +349,13 @@ impl RawArray {
     }
 
     /// Changes attributes: "merge" and "replace" take an object, "remove" a list of names.
-    fn change_attributes(&self, py: Python<'_>, how: &str, attributes: &str, watch: Watch) -> PyResult<()> {
+    fn change_attributes(
+        &self,
+        py: Python<'_>,
+        how: &str,
+        attributes: &str,
+        watch: Watch,
+    ) -> PyResult<()> {
         let change = json::attribute_change(how, attributes)?;
         self.change(py, &watch, move |any| any.change_attributes(&change))
     }
@@ -311,7 +363,9 @@ impl RawArray {
     /// The index and the number of bytes of each stored chunk, or shard.
     fn stored(&self, py: Python<'_>, watch: Watch) -> PyResult<Vec<(Vec<u64>, Option<u64>)>> {
         let any = self.known.get(py);
-        let stored = self.call(&any, &watch).look(py, |any| any.units().stored())?;
+        let stored = self
+            .call(&any, &watch)
+            .look(py, |any| any.units().stored())?;
         Ok(stored.map(|unit| (unit.index, unit.byte_len)).collect())
     }
 
@@ -319,24 +373,42 @@ impl RawArray {
     #[getter]
     fn grid_shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let grid = self.known.get(py).spec().grid();
-        PyTuple::new(py, grid.map_err(|error| PyValueError::new_err(error.to_string()))?.grid_shape())
+        PyTuple::new(
+            py,
+            grid.map_err(|error| PyValueError::new_err(error.to_string()))?
+                .grid_shape(),
+        )
     }
 
     /// The range of elements of the chunks, or shards, from `first` to before `end` along an axis.
-    fn block_range(&self, py: Python<'_>, axis: usize, first: u64, end: u64) -> PyResult<(u64, u64)> {
+    fn block_range(
+        &self,
+        py: Python<'_>,
+        axis: usize,
+        first: u64,
+        end: u64,
+    ) -> PyResult<(u64, u64)> {
         if first >= end {
             return Ok((0, 0));
         }
         let any = self.known.get(py);
-        let grid = any.spec().grid().map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let grid = any
+            .spec()
+            .grid()
+            .map_err(|error| PyValueError::new_err(error.to_string()))?;
         let last = grid.range_along(axis, end - 1);
-        Ok((grid.range_along(axis, first).start, last.end.min(any.shape()[axis])))
+        Ok((
+            grid.range_along(axis, first).start,
+            last.end.min(any.shape()[axis]),
+        ))
     }
 
     /// Reads everything and returns the damaged chunks.
     fn verify<'py>(&self, py: Python<'py>, watch: Watch) -> PyResult<Bound<'py, PyList>> {
         let any = self.known.get(py);
-        let found = look(py, &watch, self.options.clone(), move |options| verify::damaged(&any, options))?;
+        let found = look(py, &watch, self.options.clone(), move |options| {
+            verify::damaged(&any, options)
+        })?;
         let list = PyList::empty(py);
         for chunk in found {
             let item = PyDict::new(py);

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use ndzarr::codec::IndexLocation;
 use ndzarr::ndarray::SliceInfoElem;
-use ndzarr::{Cast, CopyAccount, CopyLevel, CopyOptions, Existing, KeyList, MemberKind, copy as copy_nodes};
+use ndzarr::{
+    Cast, CopyAccount, CopyLevel, CopyOptions, Existing, KeyList, MemberKind, copy as copy_nodes,
+};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -54,7 +56,9 @@ pub(crate) fn copy<'py>(
     let from: Opening = given(from)?;
     let to: Opening = given(to)?;
     let change: Change<'py> = given(change)?;
-    let mut options = CopyOptions::new().open(from.options()?).n5_axes(n5_axes(&change.n5_axes)?);
+    let mut options = CopyOptions::new()
+        .open(from.options()?)
+        .n5_axes(n5_axes(&change.n5_axes)?);
     if let Some((slices, shape)) = &change.select {
         options = options.select(slices_of(slices, shape)?);
     }
@@ -118,7 +122,9 @@ pub(crate) fn copy<'py>(
     }
     let source = from.place(source);
     let target = to.place(target);
-    let report = run(py, &watch, to.run(), |run| copy_nodes(source, target, &options.run(run)))?;
+    let report = run(py, &watch, to.run(), |run| {
+        copy_nodes(source, target, &options.run(run))
+    })?;
     let out = PyDict::new(py);
     out.set_item("is_complete", report.is_complete())?;
     let nodes = PyList::empty(py);
@@ -126,7 +132,14 @@ pub(crate) fn copy<'py>(
         let item = PyDict::new(py);
         item.set_item("source", node.source)?;
         item.set_item("target", node.target)?;
-        item.set_item("kind", if node.kind == MemberKind::Array { "array" } else { "group" })?;
+        item.set_item(
+            "kind",
+            if node.kind == MemberKind::Array {
+                "array"
+            } else {
+                "group"
+            },
+        )?;
         item.set_item("level", level(node.level)?)?;
         item.set_item("n_chunks", node.n_chunks)?;
         item.set_item("as_files", node.as_files)?;
@@ -140,7 +153,13 @@ pub(crate) fn copy<'py>(
         not_copied.set_item(node.source, node.why)?;
     }
     out.set_item("not_copied", not_copied)?;
-    out.set_item("account", report.account.map(|account| account_of(py, account)).transpose()?)?;
+    out.set_item(
+        "account",
+        report
+            .account
+            .map(|account| account_of(py, account))
+            .transpose()?,
+    )?;
     Ok(out)
 }
 
@@ -169,7 +188,9 @@ fn keys_of(py: Python<'_>, keys: KeyList) -> PyResult<Bound<'_, PyDict>> {
 fn slices_of(slices: &Bound<'_, PyTuple>, shape: &[u64]) -> PyResult<Vec<SliceInfoElem>> {
     match Key::new(slices, shape)? {
         Key::Basic(slices) => Ok(slices),
-        _ => Err(PyValueError::new_err("a part that is copied is given by slices")),
+        _ => Err(PyValueError::new_err(
+            "a part that is copied is given by slices",
+        )),
     }
 }
 
@@ -178,6 +199,8 @@ fn level(level: CopyLevel) -> PyResult<&'static str> {
         CopyLevel::Metadata => Ok("metadata"),
         CopyLevel::Rekeyed => Ok("rekeyed"),
         CopyLevel::Reencoded => Ok("reencoded"),
-        other => Err(PyValueError::new_err(format!("an unknown way of copying: {other:?}"))),
+        other => Err(PyValueError::new_err(format!(
+            "an unknown way of copying: {other:?}"
+        ))),
     }
 }

@@ -52,9 +52,13 @@ pub(crate) fn dtype<'py>(py: Python<'py>, data_type: &DataType) -> PyResult<Boun
         | DataType::UInt { bits: 8.. }
         | DataType::Float { .. }
         | DataType::Complex { .. } => of(&data_type.to_string()),
-        DataType::Int { .. } | DataType::UInt { .. } | DataType::BFloat16 | DataType::SmallFloat(_) => {
+        DataType::Int { .. }
+        | DataType::UInt { .. }
+        | DataType::BFloat16
+        | DataType::SmallFloat(_) => {
             let Ok(more) = py.import("ml_dtypes") else {
-                let what = format!("the elements are {data_type}, which needs the package ml_dtypes");
+                let what =
+                    format!("the elements are {data_type}, which needs the package ml_dtypes");
                 return Err(of_kind(py, "Unsupported", &what));
             };
             numpy.call_method1("dtype", (more.getattr(data_type.to_string().as_str())?,))
@@ -74,9 +78,11 @@ pub(crate) fn dtype<'py>(py: Python<'py>, data_type: &DataType) -> PyResult<Boun
             None => of("O"),
         },
         DataType::Bytes | DataType::Json | DataType::VlenArray(_) | DataType::Object => of("O"),
-        other => {
-            Err(of_kind(py, "Unsupported", &format!("no dtype of NumPy has elements of the type {other}")))
-        }
+        other => Err(of_kind(
+            py,
+            "Unsupported",
+            &format!("no dtype of NumPy has elements of the type {other}"),
+        )),
     }
 }
 
@@ -157,8 +163,10 @@ fn of_dtype(py: Python<'_>, dtype: &Bound<'_, PyAny>) -> PyResult<DataType> {
         'U' if size > 0 => Ok(DataType::FixedUtf32 { chars: size / 4 }),
         'U' => Ok(DataType::String),
         'M' | 'm' => {
-            let (unit, scale): (String, u32) =
-                py.import("numpy")?.call_method1("datetime_data", (dtype,))?.extract()?;
+            let (unit, scale): (String, u32) = py
+                .import("numpy")?
+                .call_method1("datetime_data", (dtype,))?
+                .extract()?;
             let unit = TimeUnit::from_name(&unit).ok_or_else(unknown)?;
             Ok(match kind {
                 'M' => DataType::DateTime64 { unit, scale },
@@ -192,10 +200,13 @@ fn fields(py: Python<'_>, dtype: &Bound<'_, PyAny>) -> PyResult<DataType> {
         if !shape.is_empty() {
             member = member.getattr("base")?;
         }
-        fields.push(Field::new(name.extract::<String>()?, of_dtype(py, &member)?).with_shape(shape));
+        fields
+            .push(Field::new(name.extract::<String>()?, of_dtype(py, &member)?).with_shape(shape));
     }
     let fields = StructType::new(fields);
-    fields.map(DataType::Struct).map_err(|error| PyValueError::new_err(format!("the dtype {dtype} {error}")))
+    fields
+        .map(DataType::Struct)
+        .map_err(|error| PyValueError::new_err(format!("the dtype {dtype} {error}")))
 }
 
 /// The type of the numbers in lists of variable length.

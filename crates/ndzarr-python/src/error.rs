@@ -19,7 +19,11 @@ pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
         source = cause.source();
     }
     let kind = format!("{:?}", error.kind());
-    let place = Place { key: error.key(), chunk: error.chunk(), inner_chunk: error.inner_chunk() };
+    let place = Place {
+        key: error.key(),
+        chunk: error.chunk(),
+        inner_chunk: error.inner_chunk(),
+    };
     made(py, &kind, &error.to_string(), &place, errno)
 }
 
@@ -41,16 +45,29 @@ fn made(
     py: Python<'_>,
     kind: &str,
     message: &str,
-    &Place { key, chunk, inner_chunk }: &Place<'_>,
+    &Place {
+        key,
+        chunk,
+        inner_chunk,
+    }: &Place<'_>,
     errno: Option<i32>,
 ) -> PyErr {
     let make = || -> PyResult<PyErr> {
         let make = MAKE.import(py, "ndzarr._errors", "make")?;
         let chunk = chunk.map(|chunk| PyTuple::new(py, chunk)).transpose()?;
-        let inner_chunk: Vec<_> =
-            inner_chunk.iter().map(|at| PyTuple::new(py, at)).collect::<Result<_, _>>()?;
+        let inner_chunk: Vec<_> = inner_chunk
+            .iter()
+            .map(|at| PyTuple::new(py, at))
+            .collect::<Result<_, _>>()?;
         let inner_chunk = PyTuple::new(py, inner_chunk)?;
-        Ok(PyErr::from_value(make.call1((kind, message, key, chunk, inner_chunk, errno))?))
+        Ok(PyErr::from_value(make.call1((
+            kind,
+            message,
+            key,
+            chunk,
+            inner_chunk,
+            errno,
+        ))?))
     };
     make().unwrap_or_else(|error| error)
 }

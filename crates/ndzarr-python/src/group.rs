@@ -37,7 +37,10 @@ impl Node {
 
 impl RawGroup {
     fn new(group: Group, options: RunOptions) -> Self {
-        Self { known: Known::new(group), options }
+        Self {
+            known: Known::new(group),
+            options,
+        }
     }
 
     /// The group with the metadata that are known, and the options of its calls.
@@ -52,7 +55,9 @@ impl RawGroup {
         call: impl FnOnce(&Group) -> ndzarr::Result<R> + Send,
     ) -> PyResult<R> {
         let group = self.known.get(py);
-        run(py, watch, self.options.clone(), |options| call(&group.with_options(options)))
+        run(py, watch, self.options.clone(), |options| {
+            call(&group.with_options(options))
+        })
     }
 
     /// Runs a call that changes nothing.
@@ -63,7 +68,9 @@ impl RawGroup {
         call: impl FnOnce(&Group) -> ndzarr::Result<R> + Send + 'static,
     ) -> PyResult<R> {
         let group = self.known.get(py);
-        look(py, watch, self.options.clone(), move |options| call(&group.with_options(options)))
+        look(py, watch, self.options.clone(), move |options| {
+            call(&group.with_options(options))
+        })
     }
 
     fn change(
@@ -72,11 +79,12 @@ impl RawGroup {
         watch: &Watch,
         change: impl FnOnce(&mut Group) -> ndzarr::Result<()> + Send,
     ) -> PyResult<()> {
-        self.known.change(py, watch, self.options.clone(), |group, options| {
-            let mut group = group.with_options(options);
-            change(&mut group)?;
-            Ok(group.with_options(RunOptions::default()))
-        })
+        self.known
+            .change(py, watch, self.options.clone(), |group, options| {
+                let mut group = group.with_options(options);
+                change(&mut group)?;
+                Ok(group.with_options(RunOptions::default()))
+            })
     }
 }
 
@@ -124,15 +132,24 @@ impl RawGroup {
         watch: Watch,
     ) -> PyResult<Vec<(String, &'static str)>> {
         self.look(py, &watch, move |group| {
-            let found = if recursive { group.walk()? } else { group.children()? };
-            Ok(found.into_iter().map(|child| (child.path(), kind(child.kind()))).collect())
+            let found = if recursive {
+                group.walk()?
+            } else {
+                group.children()?
+            };
+            Ok(found
+                .into_iter()
+                .map(|child| (child.path(), kind(child.kind())))
+                .collect())
         })
     }
 
     /// Opens a node by its name or relative path.
     fn open(&self, py: Python<'_>, name: String, watch: Watch) -> PyResult<Node> {
         let node = self.look(py, &watch, move |group| match group.array(&name) {
-            Err(error) if error.kind() == ErrorKind::WrongNodeKind => group.group(&name).map(AnyNode::Group),
+            Err(error) if error.kind() == ErrorKind::WrongNodeKind => {
+                group.group(&name).map(AnyNode::Group)
+            }
             array => array.map(AnyNode::Array),
         })?;
         Node::new(py, node, self.options.clone())
@@ -161,15 +178,27 @@ impl RawGroup {
     /// Removes a node below it; if forced, with files that do not belong to the node.
     fn erase(&self, py: Python<'_>, name: &str, force: bool, watch: Watch) -> PyResult<()> {
         let group = self.known.get(py);
-        let options = if force { self.options.clone().force() } else { self.options.clone() };
-        run(py, &watch, options, |options| group.with_options(options).erase(name))
+        let options = if force {
+            self.options.clone().force()
+        } else {
+            self.options.clone()
+        };
+        run(py, &watch, options, |options| {
+            group.with_options(options).erase(name)
+        })
     }
 
     fn consolidate(&self, py: Python<'_>, watch: Watch) -> PyResult<()> {
         self.change(py, &watch, Group::consolidate)
     }
 
-    fn change_attributes(&self, py: Python<'_>, how: &str, attributes: &str, watch: Watch) -> PyResult<()> {
+    fn change_attributes(
+        &self,
+        py: Python<'_>,
+        how: &str,
+        attributes: &str,
+        watch: Watch,
+    ) -> PyResult<()> {
         let change = json::attribute_change(how, attributes)?;
         self.change(py, &watch, move |group| group.change_attributes(&change))
     }
@@ -197,7 +226,12 @@ pub(crate) fn open(
 
 /// The builder of an array. NumPy must have a dtype for its elements: otherwise it could not be
 /// opened, and may have replaced another node.
-fn planned(py: Python<'_>, dtype: &Bound<'_, PyAny>, new: New, opening: &Opening) -> PyResult<ArrayBuilder> {
+fn planned(
+    py: Python<'_>,
+    dtype: &Bound<'_, PyAny>,
+    new: New,
+    opening: &Opening,
+) -> PyResult<ArrayBuilder> {
     let (data_type, is_big) = dtype::data_type(py, dtype)?;
     dtype::dtype(py, &data_type)?;
     new.builder(data_type, is_big, opening)

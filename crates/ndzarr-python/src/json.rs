@@ -20,7 +20,9 @@ pub(crate) fn attribute_change(how: &str, text: &str) -> PyResult<AttributeChang
         ("merge", Value::Object(attributes)) => AttributeChange::Merge(attributes),
         ("replace", Value::Object(attributes)) => AttributeChange::Replace(attributes),
         ("remove", Value::Array(names)) => {
-            let names = names.iter().map(|name| name.as_str().map(str::to_owned).ok_or_else(wrong));
+            let names = names
+                .iter()
+                .map(|name| name.as_str().map(str::to_owned).ok_or_else(wrong));
             AttributeChange::Remove(names.collect::<PyResult<_>>()?)
         }
         _ => return Err(wrong()),

@@ -34,7 +34,10 @@ impl Key {
             return Self::of_axes(axes, shape);
         }
         if let Ok(points) = key.cast::<PyList>() {
-            let axes: Vec<Vec<i64>> = points.iter().map(|axis| indices(&axis)).collect::<PyResult<_>>()?;
+            let axes: Vec<Vec<i64>> = points
+                .iter()
+                .map(|axis| indices(&axis))
+                .collect::<PyResult<_>>()?;
             return Ok(Self::Points(Points::by_axis(axes)));
         }
         let mask: PyReadonlyArrayDyn<'_, u8> = few_axes(key)?.extract()?;
@@ -55,21 +58,28 @@ impl Key {
             Axis::Basic(elem) => Some(*elem),
             Axis::List(_) | Axis::Mask(_) => None,
         });
-        Ok(basic.collect::<Option<Vec<_>>>().map_or_else(|| Self::Outer(axes), Self::Basic))
+        Ok(basic
+            .collect::<Option<Vec<_>>>()
+            .map_or_else(|| Self::Outer(axes), Self::Basic))
     }
 }
 
 impl Axis {
     fn new(item: &Bound<'_, PyAny>, len: u64) -> PyResult<Self> {
         if let Ok(slice) = item.cast::<PySlice>() {
-            let len = isize::try_from(len)
-                .map_err(|_| PyOverflowError::new_err("the axis is longer than this machine can address"))?;
+            let len = isize::try_from(len).map_err(|_| {
+                PyOverflowError::new_err("the axis is longer than this machine can address")
+            })?;
             let found = slice.indices(len)?;
             let Ok(steps) = isize::try_from(found.slicelength) else {
                 return Err(PyOverflowError::new_err("the slice is too long"));
             };
             if steps == 0 {
-                return Ok(Self::Basic(SliceInfoElem::Slice { start: 0, end: Some(0), step: 1 }));
+                return Ok(Self::Basic(SliceInfoElem::Slice {
+                    start: 0,
+                    end: Some(0),
+                    step: 1,
+                }));
             }
             // The library walks a negative step from the end of the range.
             let last = found.start + (steps - 1) * found.step;
@@ -83,14 +93,18 @@ impl Axis {
         }
         if item.cast::<PyUntypedArray>().is_ok() {
             return match item.extract::<PyReadonlyArray1<'_, u8>>() {
-                Ok(mask) => Ok(Self::Mask(mask.as_array().iter().map(|&byte| byte != 0).collect())),
+                Ok(mask) => Ok(Self::Mask(
+                    mask.as_array().iter().map(|&byte| byte != 0).collect(),
+                )),
                 Err(_) => indices(item).map(Self::List),
             };
         }
         match item.extract::<isize>() {
             // The library does not take `isize::MIN` for an index.
             Ok(index) if index > isize::MIN => Ok(Self::Basic(SliceInfoElem::Index(index))),
-            _ => Err(PyIndexError::new_err(format!("the index {item} does not fit an axis of length {len}"))),
+            _ => Err(PyIndexError::new_err(format!(
+                "the index {item} does not fit an axis of length {len}"
+            ))),
         }
     }
 
@@ -105,7 +119,10 @@ impl Axis {
 }
 
 fn indices(array: &Bound<'_, PyAny>) -> PyResult<Vec<i64>> {
-    Ok(array.extract::<PyReadonlyArray1<'_, i64>>()?.as_array().to_vec())
+    Ok(array
+        .extract::<PyReadonlyArray1<'_, i64>>()?
+        .as_array()
+        .to_vec())
 }
 
 impl Selection for Key {

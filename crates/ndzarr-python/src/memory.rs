@@ -5,8 +5,8 @@ use ndzarr::ndarray::{Array1, ArrayD, Ix0, ShapeError};
 use ndzarr::{AnyArray, AnyElements, DataType, Datetime64, Result, RunOptions, Timedelta64};
 use num_complex::Complex;
 use numpy::{
-    PyArray1, PyArrayDescrMethods, PyArrayMethods, PyReadonlyArray1, PyReadonlyArrayDyn, PyReadwriteArray1,
-    PyReadwriteArrayDyn, PyUntypedArray, PyUntypedArrayMethods,
+    PyArray1, PyArrayDescrMethods, PyArrayMethods, PyReadonlyArray1, PyReadonlyArrayDyn,
+    PyReadwriteArray1, PyReadwriteArrayDyn, PyUntypedArray, PyUntypedArrayMethods,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -64,7 +64,9 @@ impl Call<'_> {
         call: impl FnOnce(AnyArray) -> Result<R> + Send,
     ) -> PyResult<R> {
         let any = self.any.clone();
-        run(py, self.watch, self.options.clone(), move |options| call(any.with_options(options)))
+        run(py, self.watch, self.options.clone(), move |options| {
+            call(any.with_options(options))
+        })
     }
 
     /// Runs a call that changes neither the store nor memory of Python: an interrupt does not wait
@@ -75,7 +77,9 @@ impl Call<'_> {
         call: impl FnOnce(AnyArray) -> Result<R> + Send + 'static,
     ) -> PyResult<R> {
         let any = self.any.clone();
-        look(py, self.watch, self.options.clone(), move |options| call(any.with_options(options)))
+        look(py, self.watch, self.options.clone(), move |options| {
+            call(any.with_options(options))
+        })
     }
 
     /// Reads into an array of the selection's shape and of the array's dtype.
@@ -212,18 +216,24 @@ pub(crate) fn vlen_elements(
             ArrayD::from_shape_vec(shape, texts?).map_err(wrong)?.into()
         }
         DataType::Json => {
-            let parsed: std::result::Result<Vec<serde_json::Value>, _> =
-                elements.iter().map(|text| serde_json::from_slice(text)).collect();
+            let parsed: std::result::Result<Vec<serde_json::Value>, _> = elements
+                .iter()
+                .map(|text| serde_json::from_slice(text))
+                .collect();
             let parsed = parsed.map_err(|error| PyValueError::new_err(error.to_string()))?;
             ArrayD::from_shape_vec(shape, parsed).map_err(wrong)?.into()
         }
-        _ => ArrayD::from_shape_vec(shape, elements).map_err(wrong)?.into(),
+        _ => ArrayD::from_shape_vec(shape, elements)
+            .map_err(wrong)?
+            .into(),
     })
 }
 
 /// The bytes of an array in C order, as an array of one axis.
 fn bytes<'py>(array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    array.call_method1("reshape", (-1,))?.call_method1("view", ("u1",))
+    array
+        .call_method1("reshape", (-1,))?
+        .call_method1("view", ("u1",))
 }
 
 /// The access of a call to memory.
@@ -249,7 +259,10 @@ pub(crate) fn is_usable(
     if memory != Memory::Typed {
         return Ok(array.is_c_contiguous());
     }
-    let is_whole = array.strides().iter().all(|stride| stride.unsigned_abs() % size == 0);
+    let is_whole = array
+        .strides()
+        .iter()
+        .all(|stride| stride.unsigned_abs() % size == 0);
     let once = || access == Access::Read || leads_once(array.shape(), array.strides(), size);
     Ok(array.is_aligned() && is_whole && (array.is_empty() || once()))
 }
@@ -258,7 +271,9 @@ pub(crate) fn is_usable(
 /// overlap either.
 fn leads_once(shape: &[usize], strides: &[isize], size: usize) -> bool {
     let axes = shape.iter().zip(strides).filter(|(len, _)| **len > 1);
-    let mut axes: Vec<(usize, usize)> = axes.map(|(len, stride)| (stride.unsigned_abs(), *len)).collect();
+    let mut axes: Vec<(usize, usize)> = axes
+        .map(|(len, stride)| (stride.unsigned_abs(), *len))
+        .collect();
     axes.sort_unstable();
     let mut taken = size;
     axes.into_iter().all(|(stride, len)| {

@@ -34,7 +34,8 @@ fn run_on_image<R: Send>(
     options: RunOptions,
     call: impl FnOnce(RunOptions) -> Result<R, Error> + Send,
 ) -> PyResult<R> {
-    run(py, watch, options, |options| Ok(call(options)))?.map_err(|error| raised_of_image(py, error))
+    run(py, watch, options, |options| Ok(call(options)))?
+        .map_err(|error| raised_of_image(py, error))
 }
 
 /// Runs a call of the crate for images that changes nothing: an interrupt does not wait for its
@@ -61,7 +62,9 @@ fn downsample(method: &str) -> PyResult<Downsample> {
         "mean" => Ok(Downsample::Mean),
         "mode" => Ok(Downsample::Mode),
         "stride" => Ok(Downsample::Stride),
-        other => Err(PyValueError::new_err(format!("method is one of mean, mode, stride, not {other:?}"))),
+        other => Err(PyValueError::new_err(format!(
+            "method is one of mean, mode, stride, not {other:?}"
+        ))),
     }
 }
 
@@ -95,44 +98,88 @@ impl RawImage {
     #[getter]
     fn axes(&self) -> Vec<RawAxis> {
         let axes = self.image.axes.iter();
-        axes.map(|axis| (axis.name.clone(), axis.kind.name().map(str::to_owned), axis.unit.clone())).collect()
+        axes.map(|axis| {
+            (
+                axis.name.clone(),
+                axis.kind.name().map(str::to_owned),
+                axis.unit.clone(),
+            )
+        })
+        .collect()
     }
 
     #[getter]
     fn levels(&self) -> Vec<RawLevel> {
         let levels = self.image.levels.iter();
-        levels.map(|level| (level.path.clone(), level.scale.clone(), level.translation.clone())).collect()
+        levels
+            .map(|level| {
+                (
+                    level.path.clone(),
+                    level.scale.clone(),
+                    level.translation.clone(),
+                )
+            })
+            .collect()
     }
 
-    fn level_for(&self, py: Python<'_>, size: f64, unit: Option<&str>, watch: Watch) -> PyResult<usize> {
-        run_on_image(py, &watch, self.options.clone(), |_| self.image.level_for(size, unit))
+    fn level_for(
+        &self,
+        py: Python<'_>,
+        size: f64,
+        unit: Option<&str>,
+        watch: Watch,
+    ) -> PyResult<usize> {
+        run_on_image(py, &watch, self.options.clone(), |_| {
+            self.image.level_for(size, unit)
+        })
     }
 
     /// The elements of a level that overlap a box, given by coordinates along each axis.
-    fn region(&self, level: usize, bounds: Vec<(f64, f64)>, shape: Vec<u64>) -> PyResult<Vec<(u64, u64)>> {
+    fn region(
+        &self,
+        level: usize,
+        bounds: Vec<(f64, f64)>,
+        shape: Vec<u64>,
+    ) -> PyResult<Vec<(u64, u64)>> {
         let levels = &self.image.levels;
         let level = levels.get(level).ok_or_else(|| {
-            PyValueError::new_err(format!("the image has {} levels, and {level} is not one", levels.len()))
+            PyValueError::new_err(format!(
+                "the image has {} levels, and {level} is not one",
+                levels.len()
+            ))
         })?;
         let bounds: Vec<_> = bounds.into_iter().map(|(start, end)| start..end).collect();
         let region = level.region(&bounds, &shape);
-        Ok(region.ranges().iter().map(|range| (range.start, range.end)).collect())
+        Ok(region
+            .ranges()
+            .iter()
+            .map(|range| (range.start, range.end))
+            .collect())
     }
 
     fn array(&self, py: Python<'_>, level: usize, watch: Watch) -> PyResult<RawArray> {
-        let array = run_on_image(py, &watch, self.options.clone(), |_| self.image.array(level))?;
+        let array = run_on_image(py, &watch, self.options.clone(), |_| {
+            self.image.array(level)
+        })?;
         RawArray::new(py, array, self.options.clone())
     }
 
     fn validate(&self, py: Python<'_>, watch: Watch) -> PyResult<Vec<String>> {
         run_on_image(py, &watch, self.options.clone(), |_| {
-            Ok(self.image.validate().iter().map(ToString::to_string).collect())
+            Ok(self
+                .image
+                .validate()
+                .iter()
+                .map(ToString::to_string)
+                .collect())
         })
     }
 
     fn make_levels(&self, py: Python<'_>, method: &str, watch: Watch) -> PyResult<()> {
         let method = downsample(method)?;
-        run_on_image(py, &watch, self.options.clone(), |options| self.image.make_levels(method, &options))
+        run_on_image(py, &watch, self.options.clone(), |options| {
+            self.image.make_levels(method, &options)
+        })
     }
 }
 
@@ -140,8 +187,16 @@ impl RawImage {
 #[pyfunction]
 pub(crate) fn images(py: Python<'_>, group: &RawGroup, watch: Watch) -> PyResult<Vec<RawImage>> {
     let (group, options) = group.parts(py);
-    let found = look_on_image(py, &watch, options.clone(), move || Multiscale::find(&group))?;
-    Ok(found.into_iter().map(|image| RawImage { image, options: options.clone() }).collect())
+    let found = look_on_image(py, &watch, options.clone(), move || {
+        Multiscale::find(&group)
+    })?;
+    Ok(found
+        .into_iter()
+        .map(|image| RawImage {
+            image,
+            options: options.clone(),
+        })
+        .collect())
 }
 
 /// A new image of the elements of an array.
@@ -175,7 +230,8 @@ impl NewImage {
             unit.iter().fold(axis, |axis, unit| axis.with_unit(unit))
         });
         let axes = axes.zip(array.shape().iter().copied());
-        let mut new = NewMultiscale::new(array.data_type().clone(), axes).method(downsample(&self.method)?);
+        let mut new =
+            NewMultiscale::new(array.data_type().clone(), axes).method(downsample(&self.method)?);
         if let Some(scale) = &self.scale {
             new = new.scale(scale.clone());
         }
@@ -191,7 +247,11 @@ impl NewImage {
         if let Some(name) = &self.name {
             new = new.name(name);
         }
-        Ok(if self.overwrite { new.existing(Existing::Replace) } else { new })
+        Ok(if self.overwrite {
+            new.existing(Existing::Replace)
+        } else {
+            new
+        })
     }
 }
 
@@ -210,12 +270,19 @@ pub(crate) fn create_image(
     let place = opening.place(path);
     let array = source.array(py);
     if new.axes.len() != array.shape().len() {
-        let what = format!("{} axes for an array of {}", new.axes.len(), array.shape().len());
+        let what = format!(
+            "{} axes for an array of {}",
+            new.axes.len(),
+            array.shape().len()
+        );
         return Err(PyValueError::new_err(what));
     }
     let image = new.image(&array)?;
     let format = opening.format()?.unwrap_or(Format::Zarr3);
-    let codecs = new.codecs.as_deref().map(|names| names.iter().map(|name| codec(name)).collect());
+    let codecs = new
+        .codecs
+        .as_deref()
+        .map(|names| names.iter().map(|name| codec(name)).collect());
     let codecs: Option<Vec<_>> = codecs.transpose()?;
     let layout = |mut builder: ArrayBuilder| {
         if let Some(chunks) = &new.chunks {
@@ -233,7 +300,10 @@ pub(crate) fn create_image(
     };
     let options = opening.run();
     let image = run_on_image(py, &watch, options.clone(), |options| {
-        let options = new.memory.into_iter().fold(options, RunOptions::bytes_in_flight);
+        let options = new
+            .memory
+            .into_iter()
+            .fold(options, RunOptions::bytes_in_flight);
         Multiscale::create_from(&array, place, format, &image, layout, &options)
     })?;
     Ok(RawImage { image, options })

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use ndzarr::codec::{self, BloscCname, BloscShuffle, CodecConfig, CodecSpec};
 use ndzarr::{
-    AnyArray, ArrayBuilder, ChunkEdges, ConcurrentUpdate, DataType, Endian, Existing, FillRequest, FillValue,
-    Format, Group, GroupBuilder, N5Axes, OpenOptions, Order, Place, RunOptions,
+    AnyArray, ArrayBuilder, ChunkEdges, ConcurrentUpdate, DataType, Endian, Existing, FillRequest,
+    FillValue, Format, Group, GroupBuilder, N5Axes, OpenOptions, Order, Place, RunOptions,
 };
 use pyo3::conversion::FromPyObjectOwned;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -20,9 +20,17 @@ fn unknown(what: &str, given: &str, known: &str) -> PyErr {
 }
 
 pub(crate) fn format(name: &str) -> PyResult<Format> {
-    let all = [Format::Zarr3, Format::Zarr2, Format::N5, Format::DraftA, Format::DraftB];
+    let all = [
+        Format::Zarr3,
+        Format::Zarr2,
+        Format::N5,
+        Format::DraftA,
+        Format::DraftB,
+    ];
     let known = || all.map(|format| format.to_string()).join(", ");
-    all.into_iter().find(|format| format.to_string() == name).ok_or_else(|| unknown("format", name, &known()))
+    all.into_iter()
+        .find(|format| format.to_string() == name)
+        .ok_or_else(|| unknown("format", name, &known()))
 }
 
 pub(crate) fn n5_axes(name: &str) -> PyResult<N5Axes> {
@@ -41,9 +49,9 @@ fn place(path: PathBuf, variables: Option<HashMap<String, String>>) -> Place {
         None => Place::from(path),
         Some(variables) => Place::with_variables(path, move |name| {
             let given = |own: &&str| variables.contains_key(*own);
-            let is_hidden = INSTEAD
-                .iter()
-                .any(|(own, of_environment)| of_environment.contains(&name) && own.iter().any(given));
+            let is_hidden = INSTEAD.iter().any(|(own, of_environment)| {
+                of_environment.contains(&name) && own.iter().any(given)
+            });
             let of_environment = || std::env::var(name).ok().filter(|_| !is_hidden);
             variables.get(name).cloned().or_else(of_environment)
         }),
@@ -54,7 +62,10 @@ fn place(path: PathBuf, variables: Option<HashMap<String, String>>) -> Place {
 /// not read from the environment.
 const INSTEAD: [(&[&str], &[&str]); 6] = [
     (&["AWS_ENDPOINT_URL"], &["AWS_ENDPOINT_URL_S3"]),
-    (&["AWS_REGION", "AWS_DEFAULT_REGION"], &["AWS_REGION", "AWS_DEFAULT_REGION"]),
+    (
+        &["AWS_REGION", "AWS_DEFAULT_REGION"],
+        &["AWS_REGION", "AWS_DEFAULT_REGION"],
+    ),
     (
         &["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"],
         &[
@@ -71,7 +82,11 @@ const INSTEAD: [(&[&str], &[&str]); 6] = [
         ],
     ),
     (
-        &["GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_SERVICE_ACCOUNT", "GOOGLE_SERVICE_ACCOUNT_KEY"],
+        &[
+            "GOOGLE_APPLICATION_CREDENTIALS",
+            "GOOGLE_SERVICE_ACCOUNT",
+            "GOOGLE_SERVICE_ACCOUNT_KEY",
+        ],
         &[
             "GOOGLE_APPLICATION_CREDENTIALS",
             "GOOGLE_SERVICE_ACCOUNT",
@@ -104,17 +119,29 @@ const INSTEAD: [(&[&str], &[&str]); 6] = [
 
 /// Keyword arguments from a `dict`. An argument of another type is an error that names it.
 pub(crate) fn given<'py, T: FromPyObjectOwned<'py>>(arguments: &Bound<'py, PyAny>) -> PyResult<T> {
-    arguments.extract().map_err(|error: <T as FromPyObject<'_, 'py>>::Error| {
-        let py = arguments.py();
-        let error: PyErr = error.into();
-        let text = error.value(py).to_string();
-        // The derived conversions report "failed to extract field New.shape".
-        let name = text.strip_prefix("failed to extract field ").and_then(|field| field.split('.').nth(1));
-        let (Some(name), Some(cause)) = (name, error.cause(py)) else { return error };
-        let value = arguments.get_item(name).and_then(|value| value.repr()).map(|text| text.to_string());
-        let value = value.unwrap_or_default();
-        PyTypeError::new_err(format!("the argument {name} cannot be {value}: {}", cause.value(py)))
-    })
+    arguments
+        .extract()
+        .map_err(|error: <T as FromPyObject<'_, 'py>>::Error| {
+            let py = arguments.py();
+            let error: PyErr = error.into();
+            let text = error.value(py).to_string();
+            // The derived conversions report "failed to extract field New.shape".
+            let name = text
+                .strip_prefix("failed to extract field ")
+                .and_then(|field| field.split('.').nth(1));
+            let (Some(name), Some(cause)) = (name, error.cause(py)) else {
+                return error;
+            };
+            let value = arguments
+                .get_item(name)
+                .and_then(|value| value.repr())
+                .map(|text| text.to_string());
+            let value = value.unwrap_or_default();
+            PyTypeError::new_err(format!(
+                "the argument {name} cannot be {value}: {}",
+                cause.value(py)
+            ))
+        })
 }
 
 /// How a node is opened.
@@ -140,7 +167,9 @@ impl Opening {
     }
 
     pub(crate) fn options(&self) -> PyResult<OpenOptions> {
-        let options = OpenOptions::new().format(self.format()?).separator(self.separator);
+        let options = OpenOptions::new()
+            .format(self.format()?)
+            .separator(self.separator);
         Ok(options.n5_axes(n5_axes(&self.n5_axes)?))
     }
 
@@ -148,17 +177,30 @@ impl Opening {
         let options = RunOptions::default()
             .threads(self.threads.and_then(NonZeroUsize::new))
             .concurrent_update(self.concurrent_update());
-        if self.store_fill_chunks { options.store_fill_chunks() } else { options }
+        if self.store_fill_chunks {
+            options.store_fill_chunks()
+        } else {
+            options
+        }
     }
 
     /// A new group.
     pub(crate) fn group(&self) -> PyResult<GroupBuilder> {
-        let builder = self.format()?.into_iter().fold(Group::builder(), GroupBuilder::format);
-        Ok(builder.n5_axes(n5_axes(&self.n5_axes)?).concurrent_update(self.concurrent_update()))
+        let builder = self
+            .format()?
+            .into_iter()
+            .fold(Group::builder(), GroupBuilder::format);
+        Ok(builder
+            .n5_axes(n5_axes(&self.n5_axes)?)
+            .concurrent_update(self.concurrent_update()))
     }
 
     fn concurrent_update(&self) -> ConcurrentUpdate {
-        if self.last_writer_wins { ConcurrentUpdate::LastWriterWins } else { ConcurrentUpdate::Merge }
+        if self.last_writer_wins {
+            ConcurrentUpdate::LastWriterWins
+        } else {
+            ConcurrentUpdate::Merge
+        }
     }
 }
 
@@ -202,8 +244,9 @@ impl New {
             builder = builder.chunks(chunks);
         }
         if let Some(edges) = self.chunk_edges {
-            let edges =
-                edges.into_iter().map(|axis| ChunkEdges::Listed(axis.into_iter().map(|n| (n, 1)).collect()));
+            let edges = edges
+                .into_iter()
+                .map(|axis| ChunkEdges::Listed(axis.into_iter().map(|n| (n, 1)).collect()));
             builder = builder.chunk_edges(edges);
         }
         if let Some(shards) = self.shards {
@@ -260,26 +303,32 @@ pub(crate) fn codec(text: &str) -> PyResult<CodecSpec> {
     let parameters: Vec<&str> = parts.collect();
     let number = |usual: i64| match parameters[..] {
         [] => Ok(usual),
-        [number] => number
-            .parse::<i64>()
-            .map_err(|_| PyValueError::new_err(format!("the codec {text:?}: {number:?} is not an integer"))),
-        _ => Err(PyValueError::new_err(format!("the codec {text:?} has too many parameters"))),
+        [number] => number.parse::<i64>().map_err(|_| {
+            PyValueError::new_err(format!("the codec {text:?}: {number:?} is not an integer"))
+        }),
+        _ => Err(PyValueError::new_err(format!(
+            "the codec {text:?} has too many parameters"
+        ))),
     };
     let within = |usual: i64| {
         let number = number(usual)?;
-        i32::try_from(number)
-            .map_err(|_| PyValueError::new_err(format!("the codec {text:?}: {number} is out of range")))
+        i32::try_from(number).map_err(|_| {
+            PyValueError::new_err(format!("the codec {text:?}: {number} is out of range"))
+        })
     };
     let natural = |usual: i64| {
         let number = number(usual)?;
-        u32::try_from(number)
-            .map_err(|_| PyValueError::new_err(format!("the codec {text:?}: {number} is out of range")))
+        u32::try_from(number).map_err(|_| {
+            PyValueError::new_err(format!("the codec {text:?}: {number} is out of range"))
+        })
     };
     let plain = |spec: CodecSpec| {
         if parameters.is_empty() {
             return Ok(spec);
         }
-        Err(PyValueError::new_err(format!("the codec {name:?} has no parameters, but there is {text:?}")))
+        Err(PyValueError::new_err(format!(
+            "the codec {name:?} has no parameters, but there is {text:?}"
+        )))
     };
     match name {
         "zstd" => Ok(codec::zstd(within(3)?)),
@@ -289,7 +338,9 @@ pub(crate) fn codec(text: &str) -> PyResult<CodecSpec> {
         "xz" => Ok(codec::xz(natural(6)?)),
         "pcodec" => {
             let level = u8::try_from(natural(8)?);
-            Ok(codec::pcodec(level.map_err(|_| unknown("the level of pcodec", text, "0 to 12"))?))
+            Ok(codec::pcodec(level.map_err(|_| {
+                unknown("the level of pcodec", text, "0 to 12")
+            })?))
         }
         "lz4" => plain(codec::lz4()),
         "crc32c" => plain(codec::crc32c()),
@@ -304,7 +355,9 @@ fn blosc(text: &str, parameters: &[&str]) -> PyResult<CodecSpec> {
     let cname = parameters.first().copied().unwrap_or("lz4");
     let cname = BloscCname::from_name(cname).ok_or_else(|| wrong("unknown compressor"))?;
     let level = parameters.get(1).copied().unwrap_or("5");
-    let level = level.parse().map_err(|_| wrong("the level is from 0 to 9"))?;
+    let level = level
+        .parse()
+        .map_err(|_| wrong("the level is from 0 to 9"))?;
     let shuffle = match parameters.get(2).copied().unwrap_or("shuffle") {
         "shuffle" => BloscShuffle::Byte,
         "bitshuffle" => BloscShuffle::Bit,

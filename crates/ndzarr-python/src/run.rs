@@ -196,7 +196,11 @@ struct Watcher<'w> {
 impl<'w> Watcher<'w> {
     /// A watcher, and the options of the call with which it can be watched.
     fn new(watch: &'w Watch, options: RunOptions) -> (Self, RunOptions) {
-        let watcher = Self { watch, cancel: watch.cancel().unwrap_or_default(), counts: Arc::default() };
+        let watcher = Self {
+            watch,
+            cancel: watch.cancel().unwrap_or_default(),
+            counts: Arc::default(),
+        };
         let mut options = options.cancel(watcher.cancel.clone());
         if watch.1.is_some() {
             let counts = Arc::clone(&watcher.counts);
@@ -210,7 +214,11 @@ impl<'w> Watcher<'w> {
 
     /// Waits for the result of the call; `None` if its thread ended without one. Fails with the
     /// exception that interrupted it.
-    fn wait(&self, receive: &Receiver<Caught>, on_interrupt: OnInterrupt) -> PyResult<Option<Caught>> {
+    fn wait(
+        &self,
+        receive: &Receiver<Caught>,
+        on_interrupt: OnInterrupt,
+    ) -> PyResult<Option<Caught>> {
         let mut interrupt = None;
         loop {
             match receive.recv_timeout(TICK) {
@@ -233,7 +241,8 @@ impl<'w> Watcher<'w> {
     }
 
     fn returned(&self, py: Python<'_>, end: PyResult<Option<Caught>>) -> PyResult<()> {
-        let ended = end?.unwrap_or_else(|| Err(Box::new("the thread of the call ended without an answer")));
+        let ended =
+            end?.unwrap_or_else(|| Err(Box::new("the thread of the call ended without an answer")));
         returned(py, ended)?;
         self.counts.report(py, self.watch)
     }
@@ -242,14 +251,19 @@ impl<'w> Watcher<'w> {
 /// Panics as a defect of the library would, for the tests of the package.
 #[pyfunction]
 pub(crate) fn panic(py: Python<'_>, watch: Watch) -> PyResult<()> {
-    run(py, &watch, RunOptions::default(), |_| panic!("as asked for"))
+    run(py, &watch, RunOptions::default(), |_| {
+        panic!("as asked for")
+    })
 }
 
 fn returned(py: Python<'_>, caught: Caught) -> PyResult<()> {
     match caught {
         Ok(result) => result.map_err(|error| raised(py, &error)),
         Err(panic) => {
-            let what = format!("this is a defect of ndzarr, please report it: {}", message(&*panic));
+            let what = format!(
+                "this is a defect of ndzarr, please report it: {}",
+                message(&*panic)
+            );
             Err(of_kind(py, "Internal", &what))
         }
     }
@@ -257,7 +271,8 @@ fn returned(py: Python<'_>, caught: Caught) -> PyResult<()> {
 
 fn message(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic without a message")
+    text.or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("a panic without a message")
 }
 
 /// The progress of a call, written by any of its threads.
@@ -271,7 +286,9 @@ struct Counts {
 impl Counts {
     /// Reports to the caller if anything was done since the last report.
     fn report(&self, py: Python<'_>, watch: &Watch) -> PyResult<()> {
-        let Some(progress) = &watch.1 else { return Ok(()) };
+        let Some(progress) = &watch.1 else {
+            return Ok(());
+        };
         let done = self.done.load(Ordering::Relaxed);
         if self.reported.swap(done, Ordering::Relaxed) != done {
             progress.call1(py, (done, self.total.load(Ordering::Relaxed)))?;

@@ -24,11 +24,17 @@ pub(crate) struct Known<N> {
 
 impl<N: Clone + Send + Sync> Known<N> {
     pub(crate) fn new(node: N) -> Self {
-        Self { node: RwLock::new(node), changes: Turn::default() }
+        Self {
+            node: RwLock::new(node),
+            changes: Turn::default(),
+        }
     }
 
     pub(crate) fn get(&self, _: Python<'_>) -> N {
-        self.node.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.node
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     /// Runs a call that changes the node, which is known from then on.
@@ -80,7 +86,10 @@ impl Turn {
         loop {
             let seen = self.holder.load(Ordering::Relaxed);
             if process_of(seen) != process_of(own)
-                && self.holder.compare_exchange(seen, own, Ordering::Acquire, Ordering::Relaxed).is_ok()
+                && self
+                    .holder
+                    .compare_exchange(seen, own, Ordering::Acquire, Ordering::Relaxed)
+                    .is_ok()
             {
                 return Ok(Held(self));
             }

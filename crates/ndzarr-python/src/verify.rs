@@ -31,7 +31,11 @@ pub(crate) fn damaged(any: &AnyArray, options: RunOptions) -> Result<Vec<Damaged
     let mut batch: Vec<Chunk> = Vec::new();
     let mut bytes = 0;
     for piece in units.flat_map(of_unit) {
-        let n: u64 = piece.ranges.iter().map(|range| range.end - range.start).product();
+        let n: u64 = piece
+            .ranges
+            .iter()
+            .map(|range| range.end - range.start)
+            .product();
         if !batch.is_empty() && bytes + n * size > BATCH {
             any.read_many(&batch)?;
             batch.clear();

@@ -31,9 +31,15 @@ impl Buffers {
         }
         // Up to an eighth more than is needed, so that it serves the next value too, which is about
         // as large.
-        let capacity = if is_reused { len.next_multiple_of(len.next_power_of_two() / 16) } else { len };
+        let capacity = if is_reused {
+            len.next_multiple_of(len.next_power_of_two() / 16)
+        } else {
+            len
+        };
         let mut buffer = Vec::new();
-        buffer.try_reserve_exact(capacity).map_err(|_| ErrorKind::OutOfMemory)?;
+        buffer
+            .try_reserve_exact(capacity)
+            .map_err(|_| ErrorKind::OutOfMemory)?;
         Ok(buffer)
     }
 
@@ -51,7 +57,10 @@ impl Buffers {
         if !REUSED_SIZES.contains(&bytes.capacity()) {
             return bytes.into();
         }
-        Bytes::from_owner(Lent { bytes, buffers: self.clone() })
+        Bytes::from_owner(Lent {
+            bytes,
+            buffers: self.clone(),
+        })
     }
 
     fn give_back(&self, mut bytes: Vec<u8>) {
@@ -99,7 +108,11 @@ mod tests {
         let part = value.slice(5..10);
         drop(value);
         assert_eq!(&part[..], [7; 5]);
-        assert_ne!(filled(&buffers, 100_000).as_ptr(), at, "a part of it is still used");
+        assert_ne!(
+            filled(&buffers, 100_000).as_ptr(),
+            at,
+            "a part of it is still used"
+        );
         let before = buffers.0.lock().len();
         drop(part);
         assert_eq!(buffers.0.lock().len(), before + 1);
@@ -117,13 +130,19 @@ mod tests {
     #[test]
     fn little_is_kept() {
         let buffers = Buffers::default();
-        drop((0..40).map(|_| filled(&buffers, 8 << 20)).collect::<Vec<_>>());
+        drop(
+            (0..40)
+                .map(|_| filled(&buffers, 8 << 20))
+                .collect::<Vec<_>>(),
+        );
         drop(filled(&buffers, 100));
         drop(filled(&buffers, 20 << 20));
         let capacities: Vec<usize> = buffers.0.lock().iter().map(Vec::capacity).collect();
         assert_eq!(capacities, [8 << 20; 4]);
         assert!(
-            buffers.take(1 << 20).is_ok_and(|buffer| buffer.capacity() < 8 << 20),
+            buffers
+                .take(1 << 20)
+                .is_ok_and(|buffer| buffer.capacity() < 8 << 20),
             "far too large for it"
         );
     }

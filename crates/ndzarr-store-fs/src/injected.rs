@@ -97,7 +97,11 @@ impl Faulty {
     }
 
     fn at_most(&self, len: usize) -> usize {
-        if self.at_once == 0 { len } else { len.min(self.at_once) }
+        if self.at_once == 0 {
+            len
+        } else {
+            len.min(self.at_once)
+        }
     }
 }
 
@@ -122,7 +126,14 @@ impl Syscalls for Faulty {
         self.check("write_at")?;
         System.write_at(file, at, &from[..self.at_most(from.len())])
     }
-    fn copy(&self, from: &File, from_at: u64, to: &File, to_at: u64, len: u64) -> io::Result<usize> {
+    fn copy(
+        &self,
+        from: &File,
+        from_at: u64,
+        to: &File,
+        to_at: u64,
+        len: u64,
+    ) -> io::Result<usize> {
         self.check("copy")?;
         let len = usize::try_from(len).unwrap_or(usize::MAX);
         System.copy(from, from_at, to, to_at, self.at_most(len) as u64)
@@ -140,7 +151,10 @@ impl Syscalls for Faulty {
         System.flush(file)
     }
     fn file_system(&self, file: &File) -> io::Result<FileSystem> {
-        self.file_system.map_or_else(|| System.file_system(file), |number| Ok(FileSystem::of_number(number)))
+        self.file_system.map_or_else(
+            || System.file_system(file),
+            |number| Ok(FileSystem::of_number(number)),
+        )
     }
     fn sync_folder(&self, path: &Path) -> io::Result<()> {
         self.check("sync_folder")?;
@@ -211,7 +225,11 @@ impl Setup {
         self.faulty_with(faulty, |builder| builder)
     }
 
-    fn faulty_with(&self, faulty: Faulty, set: impl FnOnce(FsStoreBuilder) -> FsStoreBuilder) -> FsStore {
+    fn faulty_with(
+        &self,
+        faulty: Faulty,
+        set: impl FnOnce(FsStoreBuilder) -> FsStoreBuilder,
+    ) -> FsStore {
         set(FsStore::builder(self.folder.path())).build_on(Arc::new(faulty))
     }
 
@@ -239,7 +257,11 @@ fn key() -> Result<Key, StoreError> {
 }
 
 fn read(store: &FsStore) -> Result<Option<String>, StoreError> {
-    let fetch = Fetch { key: key()?, of: Of::Any, want: Want::Whole { limit: u64::MAX } };
+    let fetch = Fetch {
+        key: key()?,
+        of: Of::Any,
+        want: Want::Whole { limit: u64::MAX },
+    };
     Ok(match store.fetch(&fetch)? {
         Fetched::Parts { parts, .. } => Some(String::from_utf8_lossy(&parts[0]).into_owned()),
         _ => None,
@@ -247,7 +269,11 @@ fn read(store: &FsStore) -> Result<Option<String>, StoreError> {
 }
 
 fn put(store: &FsStore, only_if: Precondition) -> Result<Put, StoreError> {
-    store.put(&key()?, &[Bytes::from("new "), Bytes::from("value")], only_if)
+    store.put(
+        &key()?,
+        &[Bytes::from("new "), Bytes::from("value")],
+        only_if,
+    )
 }
 
 fn errno(error: &StoreError) -> Option<i32> {

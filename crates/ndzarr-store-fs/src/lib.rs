@@ -78,17 +78,17 @@
 //! (not UTF-8, with a backslash), and links back to a folder that they lie in. A link that leads
 //! nowhere is listed as a value, and reading it is an error that names the link: git-annex and
 //! DataLad leave these for files that are not fetched. So are pipes, sockets and devices, which are
-//! not read either. A key that leads to a folder is absent if something is in the folder, as it may be
-//! in a bucket; an empty folder in the place of a value is an error.
-//! [`list_prefix`](ndzarr_store::Store::list_prefix) enters a folder once, however many links
-//! lead there. Temporaries of other programs (`*.partial`, `.n5tmp*`) are files like any
-//! other, and are listed.
+//! not read either. A key that leads to a folder is absent if something is in the folder, as it may
+//! be in a bucket; an empty folder in the place of a value is an error.
+//! [`list_prefix`](ndzarr_store::Store::list_prefix) enters a folder once, however many links lead
+//! there. Temporaries of other programs (`*.partial`, `.n5tmp*`) are files like any other, and are
+//! listed.
 //!
 //! # Limits
 //! - A key that is a folder, or lies below a file, is absent to a reader, and an error to a writer.
 //!   So a store cannot hold both `a` and `a/b`. Segments that end in `.__lock` are refused.
-//! - Whether `A` and `a` can both be keys is up to the file system. Where they cannot, on Windows and
-//!   macOS, reading finds a key only in its own spelling, and writing the other one is
+//! - Whether `A` and `a` can both be keys is up to the file system. Where they cannot, on Windows
+//!   and macOS, reading finds a key only in its own spelling, and writing the other one is
 //!   [`InvalidKey`](ndzarr_store::StoreError::InvalidKey). The same goes for forms of Unicode.
 //! - Erasing removes the folders that are empty afterwards, the root excepted. A write that fails
 //!   may leave empty ones.
@@ -96,9 +96,9 @@
 //! # Windows
 //! Names that it keeps for itself (`con`, `a:b`, those that end in a dot or a space) are refused.
 //! Locks are past every byte that is read, so they keep no reader out. NTFS replaces and removes
-//! values that are open. Other file systems and shares do not: there a pin holds the identity of its
-//! file instead of the file, a snapshot of a value that was replaced is `Changed`, and a value that
-//! another program has open is waited for, up to ten seconds, before the write is an error.
+//! values that are open. Other file systems and shares do not: there a pin holds the identity of
+//! its file instead of the file, a snapshot of a value that was replaced is `Changed`, and a value
+//! that another program has open is waited for, up to ten seconds, before the write is an error.
 #![deny(unsafe_code)]
 
 mod buffers;

@@ -24,7 +24,8 @@ use crate::names::lock_names::{LOCK_SUFFIX, has_lock_suffix, lock_path, temporar
 use crate::system::devices::Devices;
 use crate::system::file_system::{FileSystem, Locking};
 use crate::system::os_error::{
-    blame_leases, is_gone, is_in_use, is_lost, is_not_found, is_refusal, is_unsupported, never_locks,
+    blame_leases, is_gone, is_in_use, is_lost, is_not_found, is_refusal, is_unsupported,
+    never_locks,
 };
 use crate::system::stat::Stat;
 use crate::system::syscalls::part::OWNER_BYTES;
@@ -50,8 +51,8 @@ enum Attempt {
     Busy(Option<String>),
     /// The lock file went away in the meantime.
     Again,
-    /// The same, or it had gone before, and this system only remembers its name: Linux does, of SMB,
-    /// for as long as it caches attributes.
+    /// The same, or it had gone before, and this system only remembers its name: Linux does, of
+    /// SMB, for as long as it caches attributes.
     Gone,
     /// It may have gone away in the meantime.
     Refused(io::Error),
@@ -75,7 +76,11 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(5);
 /// this. On Windows its name is taken until every waiting writer has closed it; on SMB, whose
 /// refusal is EINVAL, until this system has closed the previous file of the name.
 fn max_refused(refusal: &io::Error) -> usize {
-    if cfg!(windows) || refusal.kind() == ErrorKind::InvalidInput { 200 } else { 20 }
+    if cfg!(windows) || refusal.kind() == ErrorKind::InvalidInput {
+        200
+    } else {
+        20
+    }
 }
 
 /// A process that only checks if a new lock file is locked may lock it itself for a moment: the
@@ -101,7 +106,13 @@ impl Locks {
         lease: Duration,
         timeout: Option<Duration>,
     ) -> Self {
-        Self { sys, devices, lease, timeout, watched: Arc::default() }
+        Self {
+            sys,
+            devices,
+            lease,
+            timeout,
+            watched: Arc::default(),
+        }
     }
 
     /// How long to wait for another writer; `None`: as long as it takes.
@@ -117,7 +128,9 @@ impl Locks {
         let path = lock_path(path);
         // Windows reports a missing folder for such a name.
         if cfg!(windows)
-            && path.file_name().is_some_and(|name| name.to_string_lossy().encode_utf16().count() > 255)
+            && path
+                .file_name()
+                .is_some_and(|name| name.to_string_lossy().encode_utf16().count() > 255)
         {
             return Err(io::Error::new(
                 ErrorKind::InvalidFilename,
@@ -157,9 +170,16 @@ impl Locks {
                 Wait::Try | Wait::While(_) => return Ok(Take::Busy),
             }
             let waited = self.sys.now().saturating_sub(start);
-            let left = self.timeout.map_or(pause, |limit| limit.saturating_sub(waited));
+            let left = self
+                .timeout
+                .map_or(pause, |limit| limit.saturating_sub(waited));
             if left.is_zero() {
-                return Err(TooLong { lock: path, waited, holder }.into());
+                return Err(TooLong {
+                    lock: path,
+                    waited,
+                    holder,
+                }
+                .into());
             }
             self.sys.pause(pause.min(left));
             pause = (pause * 2).min(LONGEST_PAUSE);
@@ -170,7 +190,9 @@ impl Locks {
         let sys = &*self.sys;
         let file = match again(|| sys.create(path)) {
             Ok(file) => file,
-            Err(e) if e.kind() == ErrorKind::AlreadyExists => return self.attempt_existing(path, wait),
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => {
+                return self.attempt_existing(path, wait);
+            }
             Err(e) if is_not_found(&e) => return Ok(Attempt::NoFolder),
             // SFTP's generic failure, which sshfs also reports for a file that exists.
             Err(e) if is_refusal(&e) => {
@@ -189,14 +211,23 @@ impl Locks {
             return self.attempt_made(path, file);
         }
         let locked = again(|| sys.lock(&file, Part::Whole, Wait::Try));
-        self.attempt_open(path, Opened { file, other_name: None }, &file_system, locked, wait)
+        self.attempt_open(
+            path,
+            Opened {
+                file,
+                other_name: None,
+            },
+            &file_system,
+            locked,
+            wait,
+        )
     }
 
     /// With a lock file that this process has made on a file system of several hosts.
     fn attempt_made(&self, path: &Path, file: File) -> io::Result<Attempt> {
         let sys = &*self.sys;
-        // Only what follows the owner: a lock file without one is taken over after the lease, although
-        // this process, which may be stopped before it writes it, has locked the rest.
+        // Only what follows the owner: a lock file without one is taken over after the lease,
+        // although this process, which may be stopped before it writes it, has locked the rest.
         let attempt = || again(|| sys.lock(&file, Part::Rest, Wait::Try));
         let mut locked = attempt();
         for _ in 0..MAX_CHECKS {
@@ -222,13 +253,18 @@ impl Locks {
     fn attempt_existing(&self, path: &Path, wait: Wait<'_>) -> io::Result<Attempt> {
         let sys = &*self.sys;
         let other_name = self.other_name(path)?;
-        if other_name.as_ref().is_some_and(|name| !is_lock_name(name) && may_be_lock_name(name)) {
+        if other_name
+            .as_ref()
+            .is_some_and(|name| !is_lock_name(name) && may_be_lock_name(name))
+        {
             return Err(Shadowed.into());
         }
         let file = match again(|| sys.reopen(path)) {
             Ok(file) => file,
             Err(e) if is_not_found(&e) => return Ok(Attempt::Gone),
-            Err(e) if e.kind() == ErrorKind::PermissionDenied => return self.attempt_unwritable(path, e),
+            Err(e) if e.kind() == ErrorKind::PermissionDenied => {
+                return self.attempt_unwritable(path, e);
+            }
             Err(e) if is_refusal(&e) => return Ok(Attempt::Refused(e)),
             Err(e) => return Err(e),
         };
@@ -240,7 +276,13 @@ impl Locks {
             return self.judge(path, file);
         }
         let locked = again(|| sys.lock(&file, Part::Whole, Wait::Try));
-        self.attempt_open(path, Opened { file, other_name }, &file_system, locked, wait)
+        self.attempt_open(
+            path,
+            Opened { file, other_name },
+            &file_system,
+            locked,
+            wait,
+        )
     }
 
     /// The name of the file at a path, if its folder lists it in another spelling.
@@ -274,7 +316,9 @@ impl Locks {
             Ok(false) => return Ok(Attempt::Busy(None)),
             Err(_) => return Err(refused),
         }
-        set_aside(sys, path, |aside| Ok(again(|| sys.link_stat(aside))?.file == stat.file))?;
+        set_aside(sys, path, |aside| {
+            Ok(again(|| sys.link_stat(aside))?.file == stat.file)
+        })?;
         Ok(Attempt::Again)
     }
 
@@ -294,8 +338,10 @@ impl Locks {
         wait: Wait<'_>,
     ) -> io::Result<Attempt> {
         let sys = &*self.sys;
-        // The file that is waited for becomes a value, which could not be replaced while it is open.
-        let blocks = matches!(wait, Wait::Block) && self.timeout.is_none() && file_system.replaces_open();
+        // The file that is waited for becomes a value, which could not be replaced while it is
+        // open.
+        let blocks =
+            matches!(wait, Wait::Block) && self.timeout.is_none() && file_system.replaces_open();
         let locked = match locked {
             Ok(false) if blocks => again(|| sys.lock(&file, Part::Whole, Wait::Block)),
             other => other,
@@ -327,7 +373,11 @@ impl Locks {
             }
         }
         // The name may have been that of a file before this one.
-        match if other_name.is_some() { self.other_name(path)? } else { None } {
+        match if other_name.is_some() {
+            self.other_name(path)?
+        } else {
+            None
+        } {
             None => {}
             Some(name) if !is_lock_name(&name) => return Err(Shadowed.into()),
             // A killed writer of another key left it.
@@ -350,7 +400,9 @@ impl Locks {
             Err(e) if is_lost(&e) => return Ok(Attempt::Refused(e)),
             found => found?,
         };
-        let Some(found) = found else { return Ok(Attempt::Again) };
+        let Some(found) = found else {
+            return Ok(Attempt::Again);
+        };
         let owner = found.owner();
         let is_old = self.watched.unchanged_for(path, &found.state, sys.now()) >= self.lease;
         if !is_old && !owner.as_ref().is_some_and(|owner| owner.is_dead(sys)) {
@@ -366,15 +418,17 @@ impl Locks {
             if owner.is_none() {
                 self.watched.forget(path);
             }
-            let holder = owner.map_or("a process on this host".to_owned(), |owner| owner.describe(sys));
+            let holder = owner.map_or("a process on this host".to_owned(), |owner| {
+                owner.describe(sys)
+            });
             return Ok(Attempt::Busy(Some(holder)));
         }
         self.take_over(path, &found)?;
         Ok(Attempt::Again)
     }
 
-    /// The size of a lock file whose writer is known to have ended; `None` if a writer may hold it. It
-    /// stays as it is.
+    /// The size of a lock file whose writer is known to have ended; `None` if a writer may hold it.
+    /// It stays as it is.
     pub(crate) fn len_if_left(&self, path: &Path) -> io::Result<Option<u64>> {
         let found = match Found::at(&*self.sys, path) {
             // Windows keeps it until it is closed.
@@ -409,7 +463,9 @@ impl Locks {
     fn take_over(&self, path: &Path, judged: &Found) -> io::Result<()> {
         let sys = &*self.sys;
         let is_judged = |path: &Path| {
-            Ok::<_, io::Error>(Found::at(sys, path)?.is_some_and(|found| found.state == judged.state))
+            Ok::<_, io::Error>(
+                Found::at(sys, path)?.is_some_and(|found| found.state == judged.state),
+            )
         };
         if !is_judged(path)? {
             return Ok(());
@@ -428,7 +484,8 @@ impl Locks {
 
 /// True if no key has this name, so that it is that of a lock file.
 fn is_lock_name(name: &OsStr) -> bool {
-    name.to_str().is_some_and(|name| name.ends_with(LOCK_SUFFIX))
+    name.to_str()
+        .is_some_and(|name| name.ends_with(LOCK_SUFFIX))
 }
 
 /// True if a file system that ignores case may take it for the name of a lock file.

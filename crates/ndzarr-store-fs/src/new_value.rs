@@ -36,7 +36,9 @@ impl NewValue {
         part: &[u8],
     ) -> io::Result<()> {
         let write = || {
-            let end = at.checked_add(part.len() as u64).ok_or(ErrorKind::FileTooLarge)?;
+            let end = at
+                .checked_add(part.len() as u64)
+                .ok_or(ErrorKind::FileTooLarge)?;
             let mut rest = part;
             while !rest.is_empty() {
                 match again(|| sys.write_at(file, end - rest.len() as u64, rest))? {
@@ -63,14 +65,20 @@ impl NewValue {
         range: Range<u64>,
     ) -> io::Result<bool> {
         let copy = || {
-            let end = at.checked_add(range.end - range.start).ok_or(ErrorKind::FileTooLarge)?;
+            let end = at
+                .checked_add(range.end - range.start)
+                .ok_or(ErrorKind::FileTooLarge)?;
             let mut from = range.start;
             while from < range.end {
                 let to = end - (range.end - from);
                 // Whole blocks can be shared, at the same offset from a block in both files.
                 let in_block = from % BLOCK;
                 let is_alike = in_block > 0 && in_block == to % BLOCK;
-                let len = (range.end - from).min(if is_alike { BLOCK - in_block } else { MOST_AT_ONCE });
+                let len = (range.end - from).min(if is_alike {
+                    BLOCK - in_block
+                } else {
+                    MOST_AT_ONCE
+                });
                 match again(|| sys.copy(old, from, file, to, len)) {
                     // The file ends too early: reading reports the cause.
                     Ok(0) => return Ok(None),
@@ -102,6 +110,10 @@ impl NewValue {
         }
         again(|| sys.settle(file))?;
         time.map_or(Ok(()), |time| again(|| sys.touch(file, time)))?;
-        if level == Durability::None { Ok(()) } else { again(|| sys.sync(file, level)) }
+        if level == Durability::None {
+            Ok(())
+        } else {
+            again(|| sys.sync(file, level))
+        }
     }
 }

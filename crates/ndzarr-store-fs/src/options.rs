@@ -11,12 +11,13 @@ use ndzarr_store::{Key, is_numbered};
 #[non_exhaustive]
 pub enum Durability {
     /// Nothing is synced. After a power cut a recently written key may have its old value, its new
-    /// one or, on some file systems, an empty or partial one: an array whose document is empty cannot
-    /// be opened. As in zarr-python; tensorstore syncs by default.
+    /// one or, on some file systems, an empty or partial one: an array whose document is empty
+    /// cannot be opened. As in zarr-python; tensorstore syncs by default.
     None,
-    /// Every key whose last part is [not a number](ndzarr_store::is_numbered), like `zarr.json`, is synced
-    /// as by [`Data`](Self::Data), so that a power cut leaves no array or group that cannot be opened.
-    /// Chunks are not synced, not even those of an append whose new shape is. The default.
+    /// Every key whose last part is [not a number](ndzarr_store::is_numbered), like `zarr.json`, is
+    /// synced as by [`Data`](Self::Data), so that a power cut leaves no array or group that cannot
+    /// be opened. Chunks are not synced, not even those of an append whose new shape is. The
+    /// default.
     #[default]
     Documents,
     /// The bytes of the value (`fdatasync`), before the key names them. After a power cut the key

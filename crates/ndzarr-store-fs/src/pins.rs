@@ -15,9 +15,21 @@ use crate::{FsStore, Locking};
 
 impl FsStore {
     /// The file of a pin, if it still exists; for [`Of::IfCurrent`] under its key.
-    pub(crate) fn pinned(&self, key: &Key, pin: &Pin, of: &Of) -> Result<Option<Value>, StoreError> {
+    pub(crate) fn pinned(
+        &self,
+        key: &Key,
+        pin: &Pin,
+        of: &Of,
+    ) -> Result<Option<Value>, StoreError> {
         // A pin of another store is unknown here.
-        let Some(Pinned { file, identity, is_settled }) = pin.get::<Pinned>() else { return Ok(None) };
+        let Some(Pinned {
+            file,
+            identity,
+            is_settled,
+        }) = pin.get::<Pinned>()
+        else {
+            return Ok(None);
+        };
         let Some(file) = file else {
             return Ok(unless_folder(self.open(key))?.filter(|value| value.identity == *identity));
         };
@@ -44,7 +56,9 @@ impl FsStore {
             let file_system = self.devices.of(&*self.sys, stat.device(), &file)?;
             Ok(Value::new(Arc::clone(&file), &stat, &file_system))
         };
-        let Ok(mut value) = looked() else { return Pin::new(()) };
+        let Ok(mut value) = looked() else {
+            return Pin::new(());
+        };
         // It was opened to write, which on Windows keeps out programs that want exclusive access.
         if cfg!(windows) && value.identity.is_precise() {
             value.keeping = Keeping::Closed;
@@ -55,11 +69,15 @@ impl FsStore {
     /// True if the key still has the pinned value. If the pin keeps the file open, its number
     /// cannot be that of another file by now.
     pub(crate) fn is_current(&self, key: &Key, path: &Path, pin: &Pin) -> Result<bool, StoreError> {
-        let Some(pinned) = pin.get::<Pinned>() else { return Ok(false) };
+        let Some(pinned) = pin.get::<Pinned>() else {
+            return Ok(false);
+        };
         if self.devices.is_portable(pinned.identity.device()) {
             // Metadata of a file that is not open may be outdated there.
             let is_it = |now: Value| now.identity == pinned.identity;
-            return Ok(pinned.identity.is_precise() && unless_folder(self.open(key))?.is_some_and(is_it));
+            return Ok(
+                pinned.identity.is_precise() && unless_folder(self.open(key))?.is_some_and(is_it)
+            );
         }
         let now = unless_folder(self.current(key, path))?;
         Ok(now.is_some_and(|stat| Identity::of(&stat) == pinned.identity))
@@ -90,12 +108,22 @@ impl Value {
     /// its identity distinguishes it from the values after it, see [`FsStore::time_of_next`].
     pub(crate) fn new(file: Arc<File>, stat: &Stat, file_system: &FileSystem) -> Self {
         let identity = Identity::of(stat);
-        let keeping = if file_system.replaces_open() { Keeping::Open } else { Keeping::Closed };
-        // Clocks of other hosts and of this one cannot be compared, and the number of a file of FAT is
-        // its place in the folder.
-        let is_settled =
-            file_system.locking() == Locking::Local && file_system.replaces_open() && identity.is_settled();
-        Self { file, identity, keeping, is_settled }
+        let keeping = if file_system.replaces_open() {
+            Keeping::Open
+        } else {
+            Keeping::Closed
+        };
+        // Clocks of other hosts and of this one cannot be compared, and the number of a file of FAT
+        // is its place in the folder.
+        let is_settled = file_system.locking() == Locking::Local
+            && file_system.replaces_open()
+            && identity.is_settled();
+        Self {
+            file,
+            identity,
+            keeping,
+            is_settled,
+        }
     }
 
     /// In bytes.
@@ -105,7 +133,11 @@ impl Value {
 
     pub(crate) fn pin(&self) -> Pin {
         let file = (self.keeping == Keeping::Open).then(|| self.file.clone());
-        let pinned = Pinned { file, identity: self.identity.clone(), is_settled: self.is_settled };
+        let pinned = Pinned {
+            file,
+            identity: self.identity.clone(),
+            is_settled: self.is_settled,
+        };
         Pin::holding(pinned, Pinned::light)
     }
 }

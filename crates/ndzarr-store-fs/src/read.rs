@@ -46,12 +46,18 @@ impl FsStore {
 
     fn read_once(&self, key: &Key, of: &Of, want: &Want) -> Result<Fetched, StoreError> {
         if let (Of::IfCurrent(pin), Want::Size) = (of, want)
-            && let Some(Pinned { file: None, identity, .. }) = pin.get::<Pinned>()
+            && let Some(Pinned {
+                file: None,
+                identity,
+                ..
+            }) = pin.get::<Pinned>()
         {
             return Ok(match self.path_to_read(key)? {
-                Some(path) if self.is_current(key, &path, pin)? => {
-                    Fetched::Parts { pin: pin.clone(), size: identity.size(), parts: Vec::new() }
-                }
+                Some(path) if self.is_current(key, &path, pin)? => Fetched::Parts {
+                    pin: pin.clone(),
+                    size: identity.size(),
+                    parts: Vec::new(),
+                },
                 _ => Fetched::Changed,
             });
         }
@@ -83,7 +89,9 @@ impl FsStore {
             return Ok(FetchedPieces::Unsupported);
         }
         let failed = |e| StoreError::io("read", key, e);
-        let Some(value) = self.open(key)? else { return Ok(FetchedPieces::Missing) };
+        let Some(value) = self.open(key)? else {
+            return Ok(FetchedPieces::Missing);
+        };
         let size = value.size();
         if size != byte_len {
             return Ok(FetchedPieces::OtherSize(size));
@@ -91,12 +99,20 @@ impl FsStore {
         for range in ranges {
             let mut at = range.start;
             while at < range.end {
-                let len = usize::try_from(range.end - at).map_or(piece.len(), |rest| rest.min(piece.len()));
+                let len = usize::try_from(range.end - at)
+                    .map_or(piece.len(), |rest| rest.min(piece.len()));
                 let mut done = 0;
                 while done < len {
                     let rest = &mut piece[done..len];
-                    match again(|| self.sys.read_into(&value.file, at + done as u64, rest)).map_err(failed)? {
-                        0 => return Err(failed(io::Error::new(ErrorKind::UnexpectedEof, SHORTENED))),
+                    match again(|| self.sys.read_into(&value.file, at + done as u64, rest))
+                        .map_err(failed)?
+                    {
+                        0 => {
+                            return Err(failed(io::Error::new(
+                                ErrorKind::UnexpectedEof,
+                                SHORTENED,
+                            )));
+                        }
                         n => done += n,
                     }
                 }
@@ -108,7 +124,9 @@ impl FsStore {
     }
 
     pub(crate) fn open(&self, key: &Key) -> Result<Option<Value>, StoreError> {
-        let Some(path) = self.path_to_read(key)? else { return Ok(None) };
+        let Some(path) = self.path_to_read(key)? else {
+            return Ok(None);
+        };
         let failed = |e| StoreError::io("open", key, blame_leases(e));
         let file = match once_free(&*self.sys, || self.sys.open(&path)) {
             Ok(file) => file,
@@ -155,15 +173,25 @@ impl FsStore {
         let failed = |e| StoreError::io("open", key, e);
         let prefix = Prefix::new(format!("{key}/"))?;
         if self.list(&prefix)? == DirListing::default() {
-            return Err(failed(io::Error::new(ErrorKind::IsADirectory, "an empty folder is in its place")));
+            return Err(failed(io::Error::new(
+                ErrorKind::IsADirectory,
+                "an empty folder is in its place",
+            )));
         }
         Ok(())
     }
 
     /// Nothing. An error if a symbolic link on the path is dangling, or the drive is gone: then the
     /// value may not be absent.
-    pub(crate) fn absent<T>(&self, key: impl ToString, path: &Path) -> Result<Option<T>, StoreError> {
-        for link in path.ancestors().take_while(|above| above.starts_with(self.root())) {
+    pub(crate) fn absent<T>(
+        &self,
+        key: impl ToString,
+        path: &Path,
+    ) -> Result<Option<T>, StoreError> {
+        for link in path
+            .ancestors()
+            .take_while(|above| above.starts_with(self.root()))
+        {
             match again(|| self.sys.link_stat(link)) {
                 Ok(entry) if entry.is_symlink() => {}
                 // It was created in the meantime, or is a folder without the file.
@@ -176,16 +204,27 @@ impl FsStore {
                 _ => return Ok(None),
             }
             let target = again(|| self.sys.read_link(link)).unwrap_or_default();
-            let why = Dangling { link: link.to_owned(), target };
-            return Err(StoreError::io("follow the link of", key, io::Error::new(ErrorKind::NotFound, why)));
+            let why = Dangling {
+                link: link.to_owned(),
+                target,
+            };
+            return Err(StoreError::io(
+                "follow the link of",
+                key,
+                io::Error::new(ErrorKind::NotFound, why),
+            ));
         }
         self.check_drive(key).map(|()| None)
     }
 
-    /// The time to give to the value that replaces the one at a path. Readers who may not keep the old
-    /// one open tell the new one by it, if the clock of the file system is too coarse.
+    /// The time to give to the value that replaces the one at a path. Readers who may not keep the
+    /// old one open tell the new one by it, if the clock of the file system is too coarse.
     pub(crate) fn time_of_next(&self, path: &Path) -> Option<SystemTime> {
-        let old = self.devices.keep_open().then(|| again(|| self.sys.stat(path)).ok()).flatten()?;
+        let old = self
+            .devices
+            .keep_open()
+            .then(|| again(|| self.sys.stat(path)).ok())
+            .flatten()?;
         Identity::of(&old).next_time()
     }
 
@@ -199,25 +238,45 @@ impl FsStore {
         match self.root().ancestors().last() {
             Some(drive) if !exists(self.root()) && !exists(drive) => {
                 let why = format!("{} is not there", drive.display());
-                Err(StoreError::io("look up", key, io::Error::new(ErrorKind::NotConnected, why)))
+                Err(StoreError::io(
+                    "look up",
+                    key,
+                    io::Error::new(ErrorKind::NotConnected, why),
+                ))
             }
             _ => Ok(()),
         }
     }
 
-    fn parts(&self, key: &Key, file: &File, size: u64, want: &Want) -> Result<Vec<Bytes>, StoreError> {
-        let read = |range| self.range(file, range).map_err(|e| StoreError::io("read", key, e));
+    fn parts(
+        &self,
+        key: &Key,
+        file: &File,
+        size: u64,
+        want: &Want,
+    ) -> Result<Vec<Bytes>, StoreError> {
+        let read = |range| {
+            self.range(file, range)
+                .map_err(|e| StoreError::io("read", key, e))
+        };
         match want {
-            Want::Whole { limit } if size > *limit => {
-                Err(StoreError::TooLarge { key: key.clone(), size, limit: *limit })
-            }
+            Want::Whole { limit } if size > *limit => Err(StoreError::TooLarge {
+                key: key.clone(),
+                size,
+                limit: *limit,
+            }),
             Want::Whole { .. } => Ok(vec![read(0..size)?]),
             Want::Tail(n) => Ok(vec![read(size.saturating_sub(*n)..size)?]),
             Want::Ranges(ranges) => {
                 // All of them first: a refused request should cost nothing.
                 for &Range { start, end } in ranges {
                     if start > end || end > size {
-                        return Err(StoreError::OutOfRange { key: key.clone(), start, end, size });
+                        return Err(StoreError::OutOfRange {
+                            key: key.clone(),
+                            start,
+                            end,
+                            size,
+                        });
                     }
                 }
                 ranges.iter().cloned().map(read).collect()
@@ -249,7 +308,12 @@ struct Dangling {
 impl fmt::Display for Dangling {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { link, target } = self;
-        write!(f, "the symbolic link {} leads to {}, which is not there", link.display(), target.display())
+        write!(
+            f,
+            "the symbolic link {} leads to {}, which is not there",
+            link.display(),
+            target.display()
+        )
     }
 }
 

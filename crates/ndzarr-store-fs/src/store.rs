@@ -108,7 +108,10 @@ impl FsStore {
     /// A store in another folder, with the same settings.
     #[must_use]
     pub fn with_root(&self, root: impl AsRef<Path>) -> Self {
-        Self { root: FsStoreBuilder::absolute(root.as_ref()), ..self.clone() }
+        Self {
+            root: FsStoreBuilder::absolute(root.as_ref()),
+            ..self.clone()
+        }
     }
 
     /// How symbolic links are treated.
@@ -207,7 +210,14 @@ impl FsStoreBuilder {
     }
 
     pub(crate) fn build_on(self, sys: Arc<dyn Syscalls>) -> FsStore {
-        let Self { root, durability, links, locking, lease, lock_timeout } = self;
+        let Self {
+            root,
+            durability,
+            links,
+            locking,
+            lease,
+            lock_timeout,
+        } = self;
         let devices = Arc::new(Devices::new(locking));
         let locks = Locks::new(sys.clone(), devices.clone(), lease, lock_timeout);
         FsStore {
@@ -226,7 +236,12 @@ impl FsStoreBuilder {
 
 impl fmt::Debug for FsStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { root, durability, links, .. } = self;
+        let Self {
+            root,
+            durability,
+            links,
+            ..
+        } = self;
         write!(f, "FsStore({}, {durability:?}, {links:?})", root.display())
     }
 }
@@ -253,7 +268,9 @@ impl Store for FsStore {
 
     fn has(&self, key: &Key) -> Result<bool, StoreError> {
         match self.path_to_read(key)? {
-            Some(path) => Ok(self.current(key, &path)?.is_some() && self.has_exact_names(key.as_str())?),
+            Some(path) => {
+                Ok(self.current(key, &path)?.is_some() && self.has_exact_names(key.as_str())?)
+            }
             None => Ok(false),
         }
     }
@@ -274,15 +291,17 @@ impl Store for FsStore {
         self.take_lock(key, wait)
     }
 
-    /// Waits for a program that has locked the file to write it in place, for ten seconds at most, and
-    /// until the file was not touched for a tenth of a second.
+    /// Waits for a program that has locked the file to write it in place, for ten seconds at most,
+    /// and until the file was not touched for a tenth of a second.
     fn stays(&self, key: &Key, seen: &Pin, wait: Wait<'_>) -> Result<bool, StoreError> {
         self.value_stays(key, seen, wait)
     }
 
     /// A file next to that of the key, under its own lock. None on file systems without locks.
     fn temporary(&self, key: &Key) -> Result<Option<Box<dyn Temporary>>, StoreError> {
-        Ok(self.make_temporary(key)?.map(|temporary| Box::new(temporary) as _))
+        Ok(self
+            .make_temporary(key)?
+            .map(|temporary| Box::new(temporary) as _))
     }
 
     /// In alphabetical order. See [the crate's page](crate#what-is-listed) for what is left out.
@@ -302,12 +321,16 @@ impl Store for FsStore {
         Ok(self.entries(prefix)?.1)
     }
 
-    /// The folder of the prefix. That of the root is named without links, since it is emptied and not
-    /// removed.
+    /// The folder of the prefix. That of the root is named without links, since it is emptied and
+    /// not removed.
     fn folder(&self, prefix: &Prefix) -> Option<PathBuf> {
         let path = of_prefix(self.root(), prefix).ok()?;
         let is_root = prefix.as_str().is_empty();
-        Some(if is_root { self.sys.resolve(&path).unwrap_or(path) } else { path })
+        Some(if is_root {
+            self.sys.resolve(&path).unwrap_or(path)
+        } else {
+            path
+        })
     }
 
     /// Removes the folder with everything in it, foreign files included, each value under its lock.
@@ -320,11 +343,17 @@ impl Store for FsStore {
 
     /// A pin is an open file.
     fn can(&self) -> Can {
-        Can { lock: true, ..Can::default() }
+        Can {
+            lock: true,
+            ..Can::default()
+        }
     }
 
     fn range_merging(&self) -> RangeMerging {
-        RangeMerging { piece: Some(256 << 10), ..RangeMerging::default() }
+        RangeMerging {
+            piece: Some(256 << 10),
+            ..RangeMerging::default()
+        }
     }
 
     /// Where it syncs chunks, writers wait for the disk.

@@ -1,4 +1,5 @@
-//! The HTTP client below object_store: connections, redirects, certificates, the region of a bucket, signing.
+//! The HTTP client below object_store: connections, redirects, certificates, the region of a
+//! bucket, signing.
 
 pub(crate) mod backend;
 mod certificates;

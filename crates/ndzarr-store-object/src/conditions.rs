@@ -1,11 +1,11 @@
-//! Conditions of puts. The three providers promise to check them; another service is tried out at the first
-//! such put, since some ignore conditions and overwrite.
+//! Conditions of puts. The three providers promise to check them; another service is tried out at
+//! the first such put, since some ignore conditions and overwrite.
 
 use ndzarr_store::PerProcess;
 use tokio::sync::OnceCell;
 
-/// The hosts of the providers, each of which checks conditions in its own protocol. In that of another one
-/// it may not: Google ignores those of S3.
+/// The hosts of the providers, each of which checks conditions in its own protocol. In that of
+/// another one it may not: Google ignores those of S3.
 pub(crate) const AMAZON: &[&str] = &[".amazonaws.com", ".amazonaws.com.cn"];
 pub(crate) const GOOGLE: &[&str] = &[".googleapis.com"];
 pub(crate) const MICROSOFT: &[&str] = &[".core.windows.net"];
@@ -18,15 +18,23 @@ pub(crate) struct Conditions {
 }
 
 impl Conditions {
-    /// Of a service at this URL, in the protocol of the provider that has these hosts. `None` is the
-    /// provider itself.
+    /// Of a service at this URL, in the protocol of the provider that has these hosts. `None` is
+    /// the provider itself.
     pub(crate) fn of(hosts: &[&str], endpoint: Option<&str>) -> Self {
-        let host = |url: &str| reqwest::Url::parse(url).ok()?.host_str().map(|host| format!(".{host}"));
+        let host = |url: &str| {
+            reqwest::Url::parse(url)
+                .ok()?
+                .host_str()
+                .map(|host| format!(".{host}"))
+        };
         let is_own = |url: &str| {
             let host = host(url).unwrap_or_default();
             hosts.iter().any(|own| host.ends_with(own))
         };
-        Self { is_promised: endpoint.is_none_or(is_own), found: PerProcess::new() }
+        Self {
+            is_promised: endpoint.is_none_or(is_own),
+            found: PerProcess::new(),
+        }
     }
 
     /// Returns `true` if the service is the provider's own.
@@ -36,7 +44,11 @@ impl Conditions {
 
     /// The answer, if it is known without a trial.
     pub(crate) fn known(&self) -> Option<bool> {
-        if self.is_promised { Some(true) } else { self.cell().get().copied() }
+        if self.is_promised {
+            Some(true)
+        } else {
+            self.cell().get().copied()
+        }
     }
 
     /// The result of the trial.
@@ -61,11 +73,18 @@ mod tests {
             assert_eq!(Conditions::of(hosts, None).known(), Some(true), "{hosts:?}");
             for (own, url) in urls {
                 let promised = (hosts == own).then_some(true);
-                assert_eq!(Conditions::of(hosts, Some(url)).known(), promised, "{hosts:?} {url}");
+                assert_eq!(
+                    Conditions::of(hosts, Some(url)).known(),
+                    promised,
+                    "{hosts:?} {url}"
+                );
             }
-            for other in
-                ["http://127.0.0.1:9000", "https://amazonaws.com.example.org", "https://xamazonaws.com", "?"]
-            {
+            for other in [
+                "http://127.0.0.1:9000",
+                "https://amazonaws.com.example.org",
+                "https://xamazonaws.com",
+                "?",
+            ] {
                 assert_eq!(Conditions::of(hosts, Some(other)).known(), None, "{other}");
             }
         }

@@ -1,5 +1,5 @@
-//! Buckets and web servers as stores: Amazon S3 and what speaks like it, Google Cloud Storage, Azure
-//! Blob Storage, and plain HTTP, read only.
+//! Buckets and web servers as stores: Amazon S3 and what speaks like it, Google Cloud Storage,
+//! Azure Blob Storage, and plain HTTP, read only.
 //!
 //! [`ObjectStore`] is an [`AsyncStore`](ndzarr_store::AsyncStore) that works on any executor: its
 //! requests run on a runtime of two threads that starts with the first of them, or on one of the
@@ -49,7 +49,13 @@ mod unranged;
 // The integration tests are part of the program of the unit tests, which saves a program.
 #[cfg(test)]
 extern crate self as ndzarr_store_object;
-#[cfg(all(test, feature = "s3", feature = "gcs", feature = "azure", feature = "http"))]
+#[cfg(all(
+    test,
+    feature = "s3",
+    feature = "gcs",
+    feature = "azure",
+    feature = "http"
+))]
 #[path = "../tests/it/main.rs"]
 mod it;
 

@@ -10,8 +10,8 @@ use tokio::runtime::Handle;
 
 use crate::settings::setting::Setting;
 
-/// The options for reaching a service. Every constructor of [`ObjectStore`](crate::ObjectStore) takes the
-/// same options, and uses those that its service has.
+/// The options for reaching a service. Every constructor of [`ObjectStore`](crate::ObjectStore)
+/// takes the same options, and uses those that its service has.
 ///
 /// ```
 /// use ndzarr::store::{Credentials, RemoteOptions};
@@ -85,8 +85,9 @@ impl RemoteOptions {
         self
     }
 
-    /// The region of an S3 bucket. If it is not given, the first request asks Amazon for it, without
-    /// credentials, once for the process; at an [`endpoint`](Self::endpoint) it is `us-east-1`.
+    /// The region of an S3 bucket. If it is not given, the first request asks Amazon for it,
+    /// without credentials, once for the process; at an [`endpoint`](Self::endpoint) it is
+    /// `us-east-1`.
     #[must_use]
     pub fn region(mut self, region: impl Into<String>) -> Self {
         self.region = Some(Setting::new("the region", region));
@@ -127,7 +128,10 @@ impl RemoteOptions {
         };
         let mut value = HeaderValue::from_str(value).map_err(|_| invalid())?;
         value.set_sensitive(true);
-        self.headers.append(HeaderName::from_bytes(name.as_bytes()).map_err(|_| invalid())?, value);
+        self.headers.append(
+            HeaderName::from_bytes(name.as_bytes()).map_err(|_| invalid())?,
+            value,
+        );
         Ok(self)
     }
 
@@ -138,17 +142,17 @@ impl RemoteOptions {
         self
     }
 
-    /// How long a request may send nothing, or get fewer than 4 KiB of its answer: 30 s if not given. Large
-    /// values may take as long as they need.
+    /// How long a request may send nothing, or get fewer than 4 KiB of its answer: 30 s if not
+    /// given. Large values may take as long as they need.
     #[must_use]
     pub fn read_timeout(mut self, timeout: Duration) -> Self {
         self.read_timeout = timeout;
         self
     }
 
-    /// For how long failed requests are repeated: 60 s if not given. The last attempt may take longer, by
-    /// the [`read_timeout`](Self::read_timeout). If the service asks for a pause beyond that time, the call
-    /// fails at once.
+    /// For how long failed requests are repeated: 60 s if not given. The last attempt may take
+    /// longer, by the [`read_timeout`](Self::read_timeout). If the service asks for a pause beyond
+    /// that time, the call fails at once.
     #[must_use]
     pub fn retry_for(mut self, time: Duration) -> Self {
         self.retry_for = time;
@@ -179,9 +183,9 @@ impl RemoteOptions {
         self
     }
 
-    /// Treats a chunk as missing if reading it is denied, and so the attributes of a node of Zarr v2: S3 denies
-    /// access to absent values if the user may not list the bucket. It stays an error for chunks that are read
-    /// to be written, and if a key or a signature is refused.
+    /// Treats a chunk as missing if reading it is denied, and so the attributes of a node of Zarr
+    /// v2: S3 denies access to absent values if the user may not list the bucket. It stays an error
+    /// for chunks that are read to be written, and if a key or a signature is refused.
     #[must_use]
     pub fn missing_if_denied(mut self) -> Self {
         self.missing_if_denied = true;
@@ -224,15 +228,19 @@ pub enum Credentials {
     Bearer(String),
     /// The JSON of a service account of Google Cloud.
     ServiceAccount(String),
-    /// Environment variables of the service and their values, which contain credentials or tell where
-    /// to find them; see [`RemoteOptions::from_environment`].
+    /// Environment variables of the service and their values, which contain credentials or tell
+    /// where to find them; see [`RemoteOptions::from_environment`].
     Variables(Vec<(String, String)>),
 }
 
 impl Credentials {
     /// A key of S3.
     pub fn key(id: impl Into<String>, secret: impl Into<String>) -> Self {
-        Self::Key { id: id.into(), secret: secret.into(), session_token: None }
+        Self::Key {
+            id: id.into(),
+            secret: secret.into(),
+            session_token: None,
+        }
     }
 }
 
@@ -247,7 +255,9 @@ impl fmt::Debug for Credentials {
             Self::ServiceAccount(_) => "ServiceAccount",
             Self::Variables(set) => {
                 let names = set.iter().map(|(name, _)| name);
-                return f.write_str("Variables ").and_then(|()| f.debug_list().entries(names).finish());
+                return f
+                    .write_str("Variables ")
+                    .and_then(|()| f.debug_list().entries(names).finish());
             }
         })
     }

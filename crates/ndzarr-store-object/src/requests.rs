@@ -1,4 +1,5 @@
-//! The times of requests: their limit, the pauses between attempts, and the runtime that they run on.
+//! The times of requests: their limit, the pauses between attempts, and the runtime that they run
+//! on.
 
 pub(crate) mod backoff;
 pub(crate) mod conflicts;

@@ -8,8 +8,8 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{self, BoxStream};
 use ndzarr_store::{
-    AsyncStore, Can, DirListing, Fetch, Fetched, Key, Listed, PerProcess, Precondition, Prefix, Put,
-    RangeMerging, StoreError, block_on,
+    AsyncStore, Can, DirListing, Fetch, Fetched, Key, Listed, PerProcess, Precondition, Prefix,
+    Put, RangeMerging, StoreError, block_on,
 };
 use object_store::path::Path;
 use tokio::runtime::{Handle, RuntimeFlavor};
@@ -24,7 +24,8 @@ use crate::requests::limit::Limit;
 use crate::requests::runtime::{Task, runtime};
 use crate::unranged::UnrangedCache;
 
-/// A bucket, a container, or a folder of a web server, below a prefix. Clones share its connections.
+/// A bucket, a container, or a folder of a web server, below a prefix. Clones share its
+/// connections.
 #[derive(Clone)]
 pub struct ObjectStore(pub(crate) Arc<Inner>);
 
@@ -60,8 +61,8 @@ pub enum Service {
     Http,
 }
 
-/// The most bytes of a name or of the token of a page. Services accept names of 1,024 bytes. object_store
-/// panics over URLs of more than 64 KiB, in which a byte may take three.
+/// The most bytes of a name or of the token of a page. Services accept names of 1,024 bytes.
+/// object_store panics over URLs of more than 64 KiB, in which a byte may take three.
 pub(crate) const MAX_NAME_BYTES: usize = 8 << 10;
 
 impl Inner {
@@ -99,7 +100,8 @@ impl ObjectStore {
         Box::pin(async move {
             let runtime = match &inner.options.runtime {
                 Some(handle) => handle.clone(),
-                None => runtime().map_err(|error| StoreError::io("start threads for", "requests", error))?,
+                None => runtime()
+                    .map_err(|error| StoreError::io("start threads for", "requests", error))?,
             };
             let ended = StoreError::Unsupported("go on, since its runtime has ended");
             let work = async move {
@@ -139,7 +141,11 @@ impl AsyncStore for ObjectStore {
     }
 
     /// Conditions are not supported.
-    fn erase<'a>(&'a self, key: &'a Key, only_if: Precondition) -> BoxFuture<'a, Result<Put, StoreError>> {
+    fn erase<'a>(
+        &'a self,
+        key: &'a Key,
+        only_if: Precondition,
+    ) -> BoxFuture<'a, Result<Put, StoreError>> {
         let key = key.clone();
         self.run(|inner| async move { inner.erase(&key, &only_if).await })
     }
@@ -156,38 +162,58 @@ impl AsyncStore for ObjectStore {
         })
     }
 
-    fn list_dir_pages<'a>(&'a self, prefix: &Prefix) -> BoxStream<'a, Result<DirListing, StoreError>> {
-        Box::pin(stream::try_unfold(Inner::listings(prefix), move |mut listings| {
-            self.run(|inner| async move {
-                let listing = listings.next_page(&inner).await?;
-                Ok(listing.map(|listing| (listing, listings)))
-            })
-        }))
+    fn list_dir_pages<'a>(
+        &'a self,
+        prefix: &Prefix,
+    ) -> BoxStream<'a, Result<DirListing, StoreError>> {
+        Box::pin(stream::try_unfold(
+            Inner::listings(prefix),
+            move |mut listings| {
+                self.run(|inner| async move {
+                    let listing = listings.next_page(&inner).await?;
+                    Ok(listing.map(|listing| (listing, listings)))
+                })
+            },
+        ))
     }
 
-    fn list_prefix<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<Vec<Key>, StoreError>> {
+    fn list_prefix<'a>(
+        &'a self,
+        prefix: &'a Prefix,
+    ) -> BoxFuture<'a, Result<Vec<Key>, StoreError>> {
         let prefix = prefix.clone();
         self.run(|inner| async move { inner.list_prefix(&prefix).await })
     }
 
     fn list_pages<'a>(&'a self, prefix: &'a Prefix) -> BoxStream<'a, Result<Vec<Key>, StoreError>> {
-        Box::pin(stream::try_unfold(Inner::pages(prefix), move |mut pages| {
-            let prefix = prefix.clone();
-            self.run(|inner| async move {
-                let page = pages.next_page(&inner).await?;
-                Ok(page.map(|page| (inner.keys(&prefix, &page), pages)))
-            })
-        }))
+        Box::pin(stream::try_unfold(
+            Inner::pages(prefix),
+            move |mut pages| {
+                let prefix = prefix.clone();
+                self.run(|inner| async move {
+                    let page = pages.next_page(&inner).await?;
+                    Ok(page.map(|page| (inner.keys(&prefix, &page), pages)))
+                })
+            },
+        ))
     }
 
-    fn list_sizes<'a>(&'a self, prefix: &'a Prefix) -> BoxStream<'a, Result<Vec<(Key, Listed)>, StoreError>> {
-        Box::pin(stream::try_unfold(Inner::pages(prefix), move |mut pages| {
-            let prefix = prefix.clone();
-            self.run(|inner| async move {
-                let Some(page) = pages.next_page(&inner).await? else { return Ok(None) };
-                Ok(Some((inner.sizes(&prefix, &page).await?, pages)))
-            })
-        }))
+    fn list_sizes<'a>(
+        &'a self,
+        prefix: &'a Prefix,
+    ) -> BoxStream<'a, Result<Vec<(Key, Listed)>, StoreError>> {
+        Box::pin(stream::try_unfold(
+            Inner::pages(prefix),
+            move |mut pages| {
+                let prefix = prefix.clone();
+                self.run(|inner| async move {
+                    let Some(page) = pages.next_page(&inner).await? else {
+                        return Ok(None);
+                    };
+                    Ok(Some((inner.sizes(&prefix, &page).await?, pages)))
+                })
+            },
+        ))
     }
 
     fn erase_keys<'a>(&'a self, keys: &'a [Key]) -> BoxFuture<'a, Result<(), StoreError>> {
@@ -198,11 +224,21 @@ impl AsyncStore for ObjectStore {
     fn can(&self) -> Can {
         let write = self.0.service != Service::Http;
         let put_if = write && self.0.conditions.known() != Some(false);
-        Can { write, put_if, erase_if: false, lock: false, list: self.0.backend.lists().is_some() }
+        Can {
+            write,
+            put_if,
+            erase_if: false,
+            lock: false,
+            list: self.0.backend.lists().is_some(),
+        }
     }
 
     fn range_merging(&self) -> RangeMerging {
-        RangeMerging { gap: 256 << 10, max: 16 << 20, piece: None }
+        RangeMerging {
+            gap: 256 << 10,
+            max: 16 << 20,
+            piece: None,
+        }
     }
 
     /// Other threads drive the requests, but not those of a runtime of one thread.

@@ -1,5 +1,5 @@
-//! A cache of values from servers that ignore ranges, so that a shard is not transferred again for each of
-//! its parts.
+//! A cache of values from servers that ignore ranges, so that a shard is not transferred again for
+//! each of its parts.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard};
@@ -33,7 +33,10 @@ impl UnrangedCache {
 
     /// Waits until no other value is being read. Dropping the result lets others read.
     pub(crate) async fn lock_reads(&self) -> tokio::sync::MutexGuard<'_, ()> {
-        self.reads.get(|_| tokio::sync::Mutex::default()).lock().await
+        self.reads
+            .get(|_| tokio::sync::Mutex::default())
+            .lock()
+            .await
     }
 
     /// Returns `true` if a value is in the cache: requests for ranges of it would be in vain.
@@ -54,7 +57,11 @@ impl UnrangedCache {
         if !state.shows_changes() {
             return;
         }
-        values.push_back(CachedValue { key: key.clone(), state: state.clone(), bytes: bytes.clone() });
+        values.push_back(CachedValue {
+            key: key.clone(),
+            state: state.clone(),
+            bytes: bytes.clone(),
+        });
         let mut byte_len: u64 = values.iter().map(|value| value.bytes.len() as u64).sum();
         while byte_len > Self::LIMIT
             && let Some(oldest) = values.pop_front()
@@ -70,7 +77,12 @@ mod tests {
 
     fn state(e_tag: Option<&str>, modified: i64) -> State {
         let e_tag = e_tag.map(str::to_owned);
-        State { value: "a".into(), e_tag, version: None, modified: Some((modified, 1)) }
+        State {
+            value: "a".into(),
+            e_tag,
+            version: None,
+            modified: Some((modified, 1)),
+        }
     }
 
     #[test]
@@ -81,9 +93,13 @@ mod tests {
         cache.insert(&key("a"), &state(Some("1"), 0), &large());
         cache.insert(&key("b"), &state(None, 1), &Bytes::from("b"));
         cache.insert(&key("c"), &state(None, 0), &Bytes::from("c"));
-        assert!(cache.contains(&key("a")) && cache.contains(&key("b")) && !cache.contains(&key("c")));
+        assert!(
+            cache.contains(&key("a")) && cache.contains(&key("b")) && !cache.contains(&key("c"))
+        );
         cache.insert(&key("d"), &state(Some("1"), 0), &large());
-        assert!(!cache.contains(&key("a")) && cache.contains(&key("b")) && cache.contains(&key("d")));
+        assert!(
+            !cache.contains(&key("a")) && cache.contains(&key("b")) && cache.contains(&key("d"))
+        );
         // The value was replaced by one whose later changes could not be noticed.
         cache.insert(&key("d"), &state(None, 0), &Bytes::from("d"));
         assert!(!cache.contains(&key("d")));

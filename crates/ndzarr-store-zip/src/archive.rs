@@ -45,7 +45,8 @@ pub(crate) struct Archive {
     id: Arc<Id>,
 }
 
-/// Identifies an archive in the pins of its values. Not zero-sized, so that no two have one address.
+/// Identifies an archive in the pins of its values. Not zero-sized, so that no two have one
+/// address.
 #[derive(Debug)]
 struct Id(#[expect(dead_code, reason = "it only takes up space")] u8);
 
@@ -55,21 +56,36 @@ struct ValuePin(Arc<Id>);
 impl Archive {
     pub(crate) async fn open(io: &impl Io, key: Key) -> Result<Self, StoreError> {
         let broken = |what: Broken| failed("open the archive", &key, what);
-        let fetch = Fetch { key: key.clone(), of: Of::Any, want: Want::Tail(FIRST_BYTES) };
-        const { assert!(FIRST_BYTES >= LONGEST_END, "the first request contains the whole end") };
+        let fetch = Fetch {
+            key: key.clone(),
+            of: Of::Any,
+            want: Want::Tail(FIRST_BYTES),
+        };
+        const {
+            assert!(
+                FIRST_BYTES >= LONGEST_END,
+                "the first request contains the whole end"
+            )
+        };
         let Fetched::Parts { pin, size, parts } = io.fetch(&fetch).await? else {
             return Err(failed("open the archive", &key, "there is no such archive"));
         };
         let bytes = parts.into_iter().next().unwrap_or_default();
-        let at = size.checked_sub(bytes.len() as u64).filter(|_| size <= MAX_BYTES);
+        let at = size
+            .checked_sub(bytes.len() as u64)
+            .filter(|_| size <= MAX_BYTES);
         let at = at.ok_or_else(|| broken(BAD_ANSWER))?;
         let tail = FilePart { at, bytes: &bytes };
         let end = match find_end(tail, None).map_err(broken)? {
             EndSearch::Found(end) => end,
             EndSearch::NeedsRecord(range) => {
-                let record = ranges(io, &key, Of::Snapshot(pin.clone()), vec![range.clone()]).await?;
+                let record =
+                    ranges(io, &key, Of::Snapshot(pin.clone()), vec![range.clone()]).await?;
                 let record = record.ok_or_else(|| broken(CHANGED))?;
-                let record = FilePart { at: range.start, bytes: &record[0] };
+                let record = FilePart {
+                    at: range.start,
+                    bytes: &record[0],
+                };
                 match find_end(tail, Some(record)).map_err(broken)? {
                     EndSearch::Found(end) => end,
                     EndSearch::NeedsRecord(_) => return Err(broken("its zip64 record is cut off")),
@@ -91,12 +107,22 @@ impl Archive {
         let directory = directory.map_err(|what| failed("open the archive", &key, what))?;
         let pin = PerProcess::with_value(Mutex::new(Some(pin)));
         let end_crc = crc_of(&bytes);
-        Ok(Self { key, pin, size, directory, end_crc, id: Arc::new(Id(0)) })
+        Ok(Self {
+            key,
+            pin,
+            size,
+            directory,
+            end_crc,
+            id: Arc::new(Id(0)),
+        })
     }
 
     pub(crate) async fn fetch(&self, io: &impl Io, fetch: &Fetch) -> Result<Fetched, StoreError> {
         let key = &fetch.key;
-        let is_own = |pin: &Pin| pin.get::<ValuePin>().is_some_and(|value| Arc::ptr_eq(&value.0, &self.id));
+        let is_own = |pin: &Pin| {
+            pin.get::<ValuePin>()
+                .is_some_and(|value| Arc::ptr_eq(&value.0, &self.id))
+        };
         let entry = self.directory.get(key);
         let entry = match (&fetch.of, entry) {
             (Of::Any, None) => return Ok(Fetched::Missing),
@@ -116,7 +142,11 @@ impl Archive {
             _ if wanted.iter().all(Range::is_empty) => vec![Bytes::new(); wanted.len()],
             _ => self.inflated(io, key, entry, &wanted).await?,
         };
-        Ok(Fetched::Parts { pin: Pin::new(ValuePin(Arc::clone(&self.id))), size: entry.size, parts })
+        Ok(Fetched::Parts {
+            pin: Pin::new(ValuePin(Arc::clone(&self.id))),
+            size: entry.size,
+            parts,
+        })
     }
 
     async fn stored(
@@ -168,19 +198,27 @@ impl Archive {
         if wanted.iter().all(Range::is_empty) {
             return Ok(vec![Bytes::new(); wanted.len()]);
         }
-        let exact = |start: u64| wanted.iter().map(|range| start + range.start..start + range.end).collect();
+        let exact = |start: u64| {
+            wanted
+                .iter()
+                .map(|range| start + range.start..start + range.end)
+                .collect()
+        };
         if let Some(start) = entry.start() {
             return self.ranges(io, exact(start)).await;
         }
         let limit = self.directory.start();
         let min_start = entry.min_start();
         let max_start = min_start + entry.extra_len() + SLACK;
-        let mut requested: Vec<Range<u64>> =
-            wanted.iter().map(|range| min_start + range.start..(max_start + range.end).min(limit)).collect();
+        let mut requested: Vec<Range<u64>> = wanted
+            .iter()
+            .map(|range| min_start + range.start..(max_start + range.end).min(limit))
+            .collect();
         let header = entry.header..max_start.min(limit);
         // A single range is read together with the header if the store would rather read the bytes
         // between them too.
-        let is_joined = matches!(&requested[..], [only] if only.start <= header.end.saturating_add(io.gap()));
+        let is_joined =
+            matches!(&requested[..], [only] if only.start <= header.end.saturating_add(io.gap()));
         let mut header_len = 0;
         if is_joined {
             header_len = requested[0].start - header.start;
@@ -189,8 +227,9 @@ impl Archive {
             requested.insert(0, header);
         }
         let mut parts = self.ranges(io, requested).await?;
-        let start =
-            entry.learn_start(&parts[0], &self.directory).map_err(|what| failed("read", key, what))?;
+        let start = entry
+            .learn_start(&parts[0], &self.directory)
+            .map_err(|what| failed("read", key, what))?;
         if start > max_start {
             return self.ranges(io, exact(start)).await;
         }
@@ -206,9 +245,17 @@ impl Archive {
     }
 
     /// Ranges of the archive in the state that it was opened in.
-    async fn ranges(&self, io: &impl Io, wanted: Vec<Range<u64>>) -> Result<Vec<Bytes>, StoreError> {
+    async fn ranges(
+        &self,
+        io: &impl Io,
+        wanted: Vec<Range<u64>>,
+    ) -> Result<Vec<Bytes>, StoreError> {
         // If there is none yet, a pin that no value has.
-        let pin = self.pin.lock_inherited().clone().unwrap_or_else(|| Pin::new(()));
+        let pin = self
+            .pin
+            .lock_inherited()
+            .clone()
+            .unwrap_or_else(|| Pin::new(()));
         // Not `Snapshot`: an open file would be read even after another program has overwritten it.
         if let Some(parts) = ranges(io, &self.key, Of::IfCurrent(pin), wanted.clone()).await? {
             return Ok(parts);
@@ -216,18 +263,29 @@ impl Archive {
         // Perhaps only its times have changed, or the store cannot tell.
         let changed = || failed("read the archive", &self.key, CHANGED);
         let pin = self.pin_if_unchanged(io).await?.ok_or_else(changed)?;
-        ranges(io, &self.key, Of::Snapshot(pin), wanted).await?.ok_or_else(changed)
+        ranges(io, &self.key, Of::Snapshot(pin), wanted)
+            .await?
+            .ok_or_else(changed)
     }
 
-    /// A new pin, if the directory and everything after it are unchanged. The directory contains the
-    /// checksums of all values, so the archive is then the same.
+    /// A new pin, if the directory and everything after it are unchanged. The directory contains
+    /// the checksums of all values, so the archive is then the same.
     async fn pin_if_unchanged(&self, io: &impl Io) -> Result<Option<Pin>, StoreError> {
         let want = Want::Ranges(vec![self.directory.start()..self.size]);
-        let fetched = match io.fetch(&Fetch { key: self.key.clone(), of: Of::Any, want }).await {
+        let fetched = match io
+            .fetch(&Fetch {
+                key: self.key.clone(),
+                of: Of::Any,
+                want,
+            })
+            .await
+        {
             Err(StoreError::OutOfRange { .. }) => return Ok(None),
             fetched => fetched?,
         };
-        let Fetched::Parts { pin, size, parts } = fetched else { return Ok(None) };
+        let Fetched::Parts { pin, size, parts } = fetched else {
+            return Ok(None);
+        };
         if size != self.size || parts.iter().any(|part| crc_of(part) != self.end_crc) {
             return Ok(None);
         }
@@ -245,7 +303,11 @@ async fn ranges(
     wanted: Vec<Range<u64>>,
 ) -> Result<Option<Vec<Bytes>>, StoreError> {
     let lens: Vec<u64> = wanted.iter().map(|range| range.end - range.start).collect();
-    let fetch = Fetch { key: key.clone(), of, want: Want::Ranges(wanted) };
+    let fetch = Fetch {
+        key: key.clone(),
+        of,
+        want: Want::Ranges(wanted),
+    };
     match io.fetch(&fetch).await? {
         Fetched::Parts { parts, .. } if parts.iter().map(|part| part.len() as u64).eq(lens) => {
             Ok(Some(parts))
@@ -266,9 +328,17 @@ const BAD_ANSWER: Broken = "the store returned other bytes than it was asked for
 
 /// The error for a value whose bytes are not those that were packed.
 fn broken(key: &Key, what: impl Into<String>) -> StoreError {
-    StoreError::io("read", key, std_io::Error::new(std_io::ErrorKind::InvalidData, what.into()))
+    StoreError::io(
+        "read",
+        key,
+        std_io::Error::new(std_io::ErrorKind::InvalidData, what.into()),
+    )
 }
 
 fn failed(action: &'static str, key: &Key, what: impl Into<String>) -> StoreError {
-    StoreError::Other { action, key: key.to_string(), what: what.into() }
+    StoreError::Other {
+        action,
+        key: key.to_string(),
+        what: what.into(),
+    }
 }

@@ -36,8 +36,8 @@ pub(crate) struct Entry {
     /// Where the key is among the names.
     name_at: u32,
     name_len: u16,
-    /// Length of the name as the archive spells it. If this is not the key, it follows the key among
-    /// the names.
+    /// Length of the name as the archive spells it. If this is not the key, it follows the key
+    /// among the names.
     spelled_len: u16,
     is_respelled: bool,
     /// Length of the extra fields in the directory; those of the local header are often as long.
@@ -61,7 +61,10 @@ impl Directory {
     pub(crate) fn read(bytes: &[u8], end: &End) -> Result<Self, String> {
         let n_possible = bytes.len() / CENTRAL_LEN;
         let n_stated = usize::try_from(end.n_entries).unwrap_or(usize::MAX);
-        let mut directory = Self { start: end.directory.start, ..Self::default() };
+        let mut directory = Self {
+            start: end.directory.start,
+            ..Self::default()
+        };
         directory.entries.reserve(n_stated.min(n_possible));
         let mut rest = bytes;
         let mut n = 0_u64;
@@ -95,7 +98,9 @@ impl Directory {
         let extra_end = name_end + usize::from(extra_len);
         let name = bytes.get(CENTRAL_LEN..name_end).ok_or(CUT)?;
         let extra = bytes.get(name_end..extra_end).ok_or(CUT)?;
-        let rest = bytes.get(extra_end + usize::from(comment_len)..).ok_or(CUT)?;
+        let rest = bytes
+            .get(extra_end + usize::from(comment_len)..)
+            .ok_or(CUT)?;
         let mut stored_len = u32_field(20)?;
         let mut size = u32_field(24)?;
         let mut header = u32_field(42)?;
@@ -110,7 +115,8 @@ impl Directory {
             Meaning::Other => {
                 self.n_skipped += 1;
                 if self.skipped.len() < MAX_SKIPPED_NAMES {
-                    self.skipped.push(String::from_utf8_lossy(name).into_owned());
+                    self.skipped
+                        .push(String::from_utf8_lossy(name).into_owned());
                 }
                 return Ok(rest);
             }
@@ -152,12 +158,13 @@ impl Directory {
         Ok(at)
     }
 
-    /// Sorts the entries by name. Of equal names the last one stays. An error if two names are spelled
-    /// differently and mean the same key.
+    /// Sorts the entries by name. Of equal names the last one stays. An error if two names are
+    /// spelled differently and mean the same key.
     fn sort(&mut self) -> Result<(), String> {
         let names = &self.names;
         // Stable: equal names stay in their order.
-        self.entries.sort_by(|a, b| a.name(names).cmp(b.name(names)));
+        self.entries
+            .sort_by(|a, b| a.name(names).cmp(b.name(names)));
         let mut conflict = None;
         self.entries.dedup_by(|later, earlier| {
             let is_same = later.name(names) == earlier.name(names);
@@ -165,7 +172,9 @@ impl Directory {
                 let first = earlier.spelled(names);
                 let second = later.spelled(names);
                 if first != second {
-                    conflict = Some(format!("its entries {first:?} and {second:?} are of one key"));
+                    conflict = Some(format!(
+                        "its entries {first:?} and {second:?} are of one key"
+                    ));
                 }
                 // The second argument is the one that stays.
                 std::mem::swap(later, earlier);
@@ -177,8 +186,11 @@ impl Directory {
 
     /// Checks that no two values share bytes. Otherwise few bytes could decompress to many values.
     fn check_overlaps(&self) -> Result<(), Broken> {
-        let mut places: Vec<(u64, u64)> =
-            self.entries.iter().map(|entry| (entry.header, entry.min_start() + entry.stored_len)).collect();
+        let mut places: Vec<(u64, u64)> = self
+            .entries
+            .iter()
+            .map(|entry| (entry.header, entry.min_start() + entry.stored_len))
+            .collect();
         places.sort_unstable();
         if places.windows(2).any(|two| two[0].1 > two[1].0) {
             return Err("its entries overlap");
@@ -196,23 +208,32 @@ impl Directory {
     }
 
     pub(crate) fn get(&self, key: &Key) -> Option<&Entry> {
-        let at = self.entries.binary_search_by(|entry| entry.name(&self.names).cmp(key.as_str())).ok()?;
+        let at = self
+            .entries
+            .binary_search_by(|entry| entry.name(&self.names).cmp(key.as_str()))
+            .ok()?;
         Some(&self.entries[at])
     }
 
     /// The index of the first entry whose name is not less than this one.
     fn lower_bound(&self, name: &str) -> usize {
-        self.entries.partition_point(|entry| entry.name(&self.names) < name)
+        self.entries
+            .partition_point(|entry| entry.name(&self.names) < name)
     }
 
     fn names_from(&self, at: usize) -> impl Iterator<Item = &str> {
-        self.entries[at..].iter().map(|entry| entry.name(&self.names))
+        self.entries[at..]
+            .iter()
+            .map(|entry| entry.name(&self.names))
     }
 
     pub(crate) fn list_dir(&self, prefix: &Prefix) -> DirListing {
         let mut listing = DirListing::default();
         let mut at = self.lower_bound(prefix.as_str());
-        while let Some(rest) = self.names_from(at).next().and_then(|name| name.strip_prefix(prefix.as_str()))
+        while let Some(rest) = self
+            .names_from(at)
+            .next()
+            .and_then(|name| name.strip_prefix(prefix.as_str()))
         {
             match rest.split_once('/') {
                 None => {
@@ -231,7 +252,10 @@ impl Directory {
 
     pub(crate) fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
         let names = self.names_from(self.lower_bound(prefix.as_str()));
-        names.take_while(|name| name.starts_with(prefix.as_str())).map(Key::new).collect()
+        names
+            .take_while(|name| name.starts_with(prefix.as_str()))
+            .map(Key::new)
+            .collect()
     }
 }
 
@@ -241,7 +265,11 @@ impl Entry {
     }
 
     fn spelled<'n>(&self, names: &'n str) -> &'n str {
-        let name_len = if self.is_respelled { usize::from(self.name_len) } else { 0 };
+        let name_len = if self.is_respelled {
+            usize::from(self.name_len)
+        } else {
+            0
+        };
         &names[self.name_at as usize + name_len..][..usize::from(self.spelled_len)]
     }
 
@@ -278,17 +306,23 @@ impl Entry {
         if start + self.stored_len > directory.start {
             return Err("it reaches into the directory");
         }
-        self.local_extra_len.store(extra_len.into(), Ordering::Relaxed);
+        self.local_extra_len
+            .store(extra_len.into(), Ordering::Relaxed);
         Ok(start)
     }
 }
 
-/// Replaces those of the sizes and the offset that do not fit into 32 bits by the values of the zip64
-/// field.
+/// Replaces those of the sizes and the offset that do not fit into 32 bits by the values of the
+/// zip64 field.
 fn read_zip64(mut extra: &[u8], values: [&mut u64; 3]) -> Result<(), Broken> {
-    let mut wanted = values.into_iter().filter(|value| **value == u64::from(u32::MAX)).peekable();
+    let mut wanted = values
+        .into_iter()
+        .filter(|value| **value == u64::from(u32::MAX))
+        .peekable();
     while let (Some(_), Some(id), Some(len)) = (wanted.peek(), u16_at(extra, 0), u16_at(extra, 2)) {
-        let field = extra.get(4..4 + usize::from(len)).ok_or("the extra fields of an entry are cut off")?;
+        let field = extra
+            .get(4..4 + usize::from(len))
+            .ok_or("the extra fields of an entry are cut off")?;
         if id == ZIP64_ID {
             for (at, value) in wanted.enumerate() {
                 *value = u64_at(field, 8 * at).ok_or("the zip64 field of an entry is too short")?;

@@ -35,7 +35,8 @@ pub(crate) struct FilePart<'b> {
 impl FilePart<'_> {
     /// The bytes from this position of the file on.
     fn from(&self, at: u64) -> Option<&[u8]> {
-        self.bytes.get(usize::try_from(at.checked_sub(self.at)?).ok()?..)
+        self.bytes
+            .get(usize::try_from(at.checked_sub(self.at)?).ok()?..)
     }
 }
 
@@ -43,7 +44,10 @@ impl FilePart<'_> {
 pub(crate) const LONGEST_END: u64 = (END_LEN + 0xffff + END64_LOCATOR_LEN + END64_LEN) as u64;
 
 /// Finds the end in the last bytes of a file. `record` are the bytes that an earlier search needed.
-pub(crate) fn find_end(tail: FilePart<'_>, record: Option<FilePart<'_>>) -> Result<EndSearch, Broken> {
+pub(crate) fn find_end(
+    tail: FilePart<'_>,
+    record: Option<FilePart<'_>>,
+) -> Result<EndSearch, Broken> {
     let bytes = tail.bytes;
     // The comment ends where the file does. The last record for which this holds counts, even if it
     // is inside the comment of another one, as in other readers.
@@ -70,7 +74,14 @@ pub(crate) fn find_end(tail: FilePart<'_>, record: Option<FilePart<'_>>) -> Resu
     if disk != 0 || first_disk != 0 || n_on_disk != n {
         return Err(DISKS);
     }
-    end(end_at, u64::from(n), true, u64::from(len), u64::from(offset)).map(EndSearch::Found)
+    end(
+        end_at,
+        u64::from(n),
+        true,
+        u64::from(len),
+        u64::from(offset),
+    )
+    .map(EndSearch::Found)
 }
 
 fn find_zip64(
@@ -79,7 +90,9 @@ fn find_zip64(
     end_at: u64,
     locator: &[u8],
 ) -> Result<EndSearch, Broken> {
-    let (Some(stated), Some(n_disks)) = (u64_at(locator, 8), u32_at(locator, 16)) else { return Err(NO_END) };
+    let (Some(stated), Some(n_disks)) = (u64_at(locator, 8), u32_at(locator, 16)) else {
+        return Err(NO_END);
+    };
     if n_disks > 1 {
         return Err(DISKS);
     }
@@ -94,9 +107,9 @@ fn find_zip64(
     });
     let Some((place, bytes)) = found else {
         return match record {
-            None if stated < tail.at => {
-                Ok(EndSearch::NeedsRecord(stated..(stated + END64_LEN as u64).min(last)))
-            }
+            None if stated < tail.at => Ok(EndSearch::NeedsRecord(
+                stated..(stated + END64_LEN as u64).min(last),
+            )),
             _ => Err("its zip64 record is not where it is said to be"),
         };
     };
@@ -109,10 +122,25 @@ fn find_zip64(
 }
 
 /// The directory ends at `end_at`: every writer writes it directly before the records of the end.
-fn end(end_at: u64, n_entries: u64, n_is_short: bool, len: u64, offset: u64) -> Result<End, Broken> {
-    let start = end_at.checked_sub(len).ok_or("its directory is larger than the file")?;
-    let junk = start.checked_sub(offset).ok_or("its directory is not where it is said to be")?;
-    Ok(End { directory: start..end_at, n_entries, n_is_short, junk })
+fn end(
+    end_at: u64,
+    n_entries: u64,
+    n_is_short: bool,
+    len: u64,
+    offset: u64,
+) -> Result<End, Broken> {
+    let start = end_at
+        .checked_sub(len)
+        .ok_or("its directory is larger than the file")?;
+    let junk = start
+        .checked_sub(offset)
+        .ok_or("its directory is not where it is said to be")?;
+    Ok(End {
+        directory: start..end_at,
+        n_entries,
+        n_is_short,
+        junk,
+    })
 }
 
 const NO_END: Broken = "it does not end as a zip archive does";

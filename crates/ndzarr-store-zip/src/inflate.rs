@@ -40,14 +40,23 @@ impl Inflate {
         let decoder = match method {
             8 => Decoder::Deflate(Decompress::new(false)),
             #[cfg(feature = "zstd")]
-            93 => Decoder::Zstd(zstd::stream::raw::Decoder::new().map_err(|error| error.to_string())?),
+            93 => {
+                Decoder::Zstd(zstd::stream::raw::Decoder::new().map_err(|error| error.to_string())?)
+            }
             #[cfg(not(feature = "zstd"))]
             93 => return Err("it is compressed by zstd: enable the feature `zstd`".to_owned()),
-            _ => return Err(format!("it is compressed by method {method}, which is not supported")),
+            _ => {
+                return Err(format!(
+                    "it is compressed by method {method}, which is not supported"
+                ));
+            }
         };
-        let part =
-            |range: &Range<u64>| Vec::with_capacity((range.end - range.start).min(TRUSTED_BYTES) as usize);
-        let mut incomplete: Vec<usize> = (0..ranges.len()).filter(|&i| !ranges[i].is_empty()).collect();
+        let part = |range: &Range<u64>| {
+            Vec::with_capacity((range.end - range.start).min(TRUSTED_BYTES) as usize)
+        };
+        let mut incomplete: Vec<usize> = (0..ranges.len())
+            .filter(|&i| !ranges[i].is_empty())
+            .collect();
         incomplete.sort_by_key(|&i| std::cmp::Reverse(ranges[i].start));
         Ok(Self {
             decoder,
@@ -83,7 +92,10 @@ impl Inflate {
         let start = self.n_decoded;
         let end = start + n as u64;
         if end > self.size {
-            return Err(format!("it decodes to more than the {} bytes that the archive states", self.size));
+            return Err(format!(
+                "it decodes to more than the {} bytes that the archive states",
+                self.size
+            ));
         }
         self.crc.update(decoded);
         let ranges = &self.ranges;
@@ -109,7 +121,10 @@ impl Inflate {
     /// If fewer bytes than the size were decoded, or they have another CRC-32.
     pub(crate) fn finish(self, crc: u32) -> Result<Vec<Bytes>, String> {
         if self.n_decoded != self.size {
-            return Err(format!("it decodes to {} bytes; the archive states {}", self.n_decoded, self.size));
+            return Err(format!(
+                "it decodes to {} bytes; the archive states {}",
+                self.n_decoded, self.size
+            ));
         }
         if self.crc.sum() != crc {
             return Err(WRONG_CRC.to_owned());
@@ -141,7 +156,9 @@ impl Decoder {
             #[cfg(feature = "zstd")]
             Self::Zstd(state) => {
                 use zstd::stream::raw::Operation;
-                let status = state.run_on_buffers(encoded, out).map_err(|error| format!("zstd: {error}"))?;
+                let status = state
+                    .run_on_buffers(encoded, out)
+                    .map_err(|error| format!("zstd: {error}"))?;
                 Ok((status.bytes_read, status.bytes_written))
             }
         }

@@ -1,5 +1,5 @@
-//! `Io`: access to the store that has an archive. Reading is written once, as `async` code that uses
-//! it.
+//! `Io`: access to the store that has an archive. Reading is written once, as `async` code that
+//! uses it.
 
 use std::future::Future;
 use std::pin::pin;
@@ -7,8 +7,8 @@ use std::task::{Context, Poll, Waker};
 
 use ndzarr_store::{AsyncStore, Fetch, Fetched, Store, StoreError};
 
-/// Requests to a store, blocking or not. The future is declared to be [`Send`], so that the compiler
-/// can prove the same for the futures of its users.
+/// Requests to a store, blocking or not. The future is declared to be [`Send`], so that the
+/// compiler can prove the same for the futures of its users.
 pub(crate) trait Io: Sync {
     /// The most bytes between two ranges that may be read unnecessarily.
     fn gap(&self) -> u64;

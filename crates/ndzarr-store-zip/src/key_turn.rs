@@ -35,7 +35,10 @@ impl Turns {
         while taken.contains(key) {
             taken = match wait {
                 Wait::Try => return None,
-                Wait::Block => self.freed.wait(taken).unwrap_or_else(PoisonError::into_inner),
+                Wait::Block => self
+                    .freed
+                    .wait(taken)
+                    .unwrap_or_else(PoisonError::into_inner),
                 Wait::While(goes_on) => {
                     // The caller's closure may do anything, so it must not run under the mutex.
                     drop(taken);
@@ -44,7 +47,10 @@ impl Turns {
                     }
                     let taken = self.taken();
                     if taken.contains(key) {
-                        self.freed.wait_timeout(taken, PAUSE).unwrap_or_else(PoisonError::into_inner).0
+                        self.freed
+                            .wait_timeout(taken, PAUSE)
+                            .unwrap_or_else(PoisonError::into_inner)
+                            .0
                     } else {
                         taken
                     }
@@ -52,7 +58,10 @@ impl Turns {
             };
         }
         taken.insert(key.clone());
-        Some(Turn { turns: Arc::clone(self), key: key.clone() })
+        Some(Turn {
+            turns: Arc::clone(self),
+            key: key.clone(),
+        })
     }
 
     /// Waits for a key, however long it takes.

@@ -22,8 +22,8 @@
 //!
 //! # Reading
 //! [`ZipStore`] reads over a [`Store`](ndzarr_store::Store) or an
-//! [`AsyncStore`](ndzarr_store::AsyncStore); there is one implementation for both. Opening takes one
-//! request for the last mebibyte and, if the directory is larger, another for the rest of it. A
+//! [`AsyncStore`](ndzarr_store::AsyncStore); there is one implementation for both. Opening takes
+//! one request for the last mebibyte and, if the directory is larger, another for the rest of it. A
 //! stored entry is read in one request, a compressed one whole: deflate, and zstd with the feature
 //! `zstd`. Its size and CRC-32 are checked, as are those of a stored entry that is read whole.
 //!

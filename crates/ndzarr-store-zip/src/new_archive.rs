@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use bytes::Bytes;
 use flate2::Crc;
 use ndzarr_store::{
-    DirListing, Fetch, Fetched, Key, Locked, Of, Pin, Precondition, Prefix, RangeMerging, Store, StoreError,
-    Temporary, Wait, Want,
+    DirListing, Fetch, Fetched, Key, Locked, Of, Pin, Precondition, Prefix, RangeMerging, Store,
+    StoreError, Temporary, Wait, Want,
 };
 
 use crate::key_turn::Turns;
@@ -29,8 +29,8 @@ pub(crate) struct NewArchive {
     key: Key,
     /// `None` once the archive is finished, or failed to be.
     temporary: RwLock<Option<Box<dyn Temporary>>>,
-    /// The length of the temporary, in bytes. Locked while a value is appended, so that its parts stay
-    /// together.
+    /// The length of the temporary, in bytes. Locked while a value is appended, so that its parts
+    /// stay together.
     end: Mutex<u64>,
     entries: Mutex<Entries>,
     turns: Arc<Turns>,
@@ -63,8 +63,9 @@ struct Pinned {
 impl NewArchive {
     pub(crate) fn create(base: Arc<dyn Store>, key: Key) -> Result<Self, StoreError> {
         let temporary = base.temporary(&key)?;
-        let temporary =
-            temporary.ok_or(StoreError::Unsupported("write an archive: it has no temporaries"))?;
+        let temporary = temporary.ok_or(StoreError::Unsupported(
+            "write an archive: it has no temporaries",
+        ))?;
         Ok(Self {
             base,
             key,
@@ -100,14 +101,24 @@ impl NewArchive {
     /// Writes the directory and publishes the archive.
     pub(crate) fn finish(&self, comment: &[u8]) -> Result<(), StoreError> {
         if comment.len() > usize::from(u16::MAX) {
-            return Err(self.failed("finish the archive", "its comment is longer than 65535 bytes"));
+            return Err(self.failed(
+                "finish the archive",
+                "its comment is longer than 65535 bytes",
+            ));
         }
         // No value is half written now, and none is added from now on.
         let mut end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut slot = self.temporary.write().unwrap_or_else(PoisonError::into_inner);
+        let mut slot = self
+            .temporary
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
         let mut temporary = slot.take().ok_or_else(|| self.finished_error())?;
-        let mut values: Vec<(Key, Stored)> =
-            self.entries().values.iter().map(|(key, value)| (key.clone(), value.stored)).collect();
+        let mut values: Vec<(Key, Stored)> = self
+            .entries()
+            .values
+            .iter()
+            .map(|(key, value)| (key.clone(), value.stored))
+            .collect();
         // Stable: the rest stays in the order of the keys.
         values.sort_by_cached_key(|(key, _)| match key.name() {
             "zarr.json" => (0, key.as_str().matches('/').count()),
@@ -123,7 +134,12 @@ impl NewArchive {
             stored.add_central(key, &mut directory);
         }
         let n_values = values.len() as u64;
-        directory.extend(records::end(n_values, directory.len() as u64, start, comment));
+        directory.extend(records::end(
+            n_values,
+            directory.len() as u64,
+            start,
+            comment,
+        ));
         if temporary.append(&directory)? != start {
             return Err(self.failed("finish the archive", "a value could not be written before"));
         }
@@ -131,7 +147,9 @@ impl NewArchive {
             return Err(self.failed("finish the archive", "the store has no lock for it"));
         };
         temporary.publish(lock)?;
-        let _ = self.finished.set(ZipStore::open(Arc::clone(&self.base), self.key.clone()));
+        let _ = self
+            .finished
+            .set(ZipStore::open(Arc::clone(&self.base), self.key.clone()));
         Ok(())
     }
 
@@ -143,7 +161,10 @@ impl NewArchive {
         end: &mut u64,
     ) -> Result<Box<dyn Temporary>, StoreError> {
         let Some(new) = self.base_temporary()? else {
-            return Err(self.failed("finish the archive", "the store has no second temporary for it"));
+            return Err(self.failed(
+                "finish the archive",
+                "the store has no second temporary for it",
+            ));
         };
         *end = 0;
         for (key, stored) in values {
@@ -161,12 +182,17 @@ impl NewArchive {
     }
 
     fn entries(&self) -> MutexGuard<'_, Entries> {
-        // The entries are changed by code that does not panic half-way, so poisoned ones are intact.
+        // The entries are changed by code that does not panic half-way, so poisoned ones are
+        // intact.
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn failed(&self, action: &'static str, what: &str) -> StoreError {
-        StoreError::Other { action, key: self.key.to_string(), what: what.to_owned() }
+        StoreError::Other {
+            action,
+            key: self.key.to_string(),
+            what: what.to_owned(),
+        }
     }
 
     fn finished_error(&self) -> StoreError {
@@ -174,7 +200,13 @@ impl NewArchive {
     }
 
     fn pin(self: &Arc<Self>, value: Value) -> Pin {
-        Pin::holding(Pinned { value, archive: Arc::clone(self) }, |_| None)
+        Pin::holding(
+            Pinned {
+                value,
+                archive: Arc::clone(self),
+            },
+            |_| None,
+        )
     }
 
     fn pinned_value(self: &Arc<Self>, pin: &Pin) -> Option<Value> {
@@ -182,12 +214,24 @@ impl NewArchive {
         Arc::ptr_eq(&pinned.archive, self).then_some(pinned.value)
     }
 
-    pub(crate) fn read(self: &Arc<Self>, key: &Key, of: &Of, want: &Want) -> Result<Fetched, StoreError> {
-        let temporary = self.temporary.read().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn read(
+        self: &Arc<Self>,
+        key: &Key,
+        of: &Of,
+        want: &Want,
+    ) -> Result<Fetched, StoreError> {
+        let temporary = self
+            .temporary
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
         let Some(temporary) = temporary.as_ref() else {
             let finished = self.finished.get().ok_or_else(|| self.finished_error())?;
             let finished = finished.as_ref().map_err(StoreError::clone)?;
-            return finished.fetch(&Fetch { key: key.clone(), of: of.clone(), want: want.clone() });
+            return finished.fetch(&Fetch {
+                key: key.clone(),
+                of: of.clone(),
+                want: want.clone(),
+            });
         };
         let current = self.entries().values.get(key).copied();
         let value = match of {
@@ -210,7 +254,11 @@ impl NewArchive {
         for range in ranges {
             parts.push(temporary.read(value.start + range.start..value.start + range.end)?);
         }
-        Ok(Fetched::Parts { pin: self.pin(value), size: value.stored.size, parts })
+        Ok(Fetched::Parts {
+            pin: self.pin(value),
+            size: value.stored.size,
+            parts,
+        })
     }
 
     /// Adds a value. The caller has the turn of the key.
@@ -220,12 +268,20 @@ impl NewArchive {
         for part in parts {
             crc.update(part);
         }
-        self.append(key, Stored { header: 0, size, crc: crc.sum() }, |temporary, _| {
-            for part in parts.iter().filter(|part| !part.is_empty()) {
-                temporary.append(part)?;
-            }
-            Ok(())
-        })
+        self.append(
+            key,
+            Stored {
+                header: 0,
+                size,
+                crc: crc.sum(),
+            },
+            |temporary, _| {
+                for part in parts.iter().filter(|part| !part.is_empty()) {
+                    temporary.append(part)?;
+                }
+                Ok(())
+            },
+        )
     }
 
     /// Adds the value that a temporary of this length has. The caller has the turn of the key.
@@ -235,15 +291,23 @@ impl NewArchive {
         value: &dyn Temporary,
         len: u64,
     ) -> Result<Pin, StoreError> {
-        self.append(key, Stored { header: 0, size: len, crc: 0 }, |temporary, stored| {
-            let mut crc = Crc::new();
-            copy(value, 0..len, |piece| {
-                crc.update(piece);
-                temporary.append(piece).map(drop)
-            })?;
-            stored.crc = crc.sum();
-            temporary.write_at(stored.header + LOCAL_CRC_AT, &stored.crc.to_le_bytes())
-        })
+        self.append(
+            key,
+            Stored {
+                header: 0,
+                size: len,
+                crc: 0,
+            },
+            |temporary, stored| {
+                let mut crc = Crc::new();
+                copy(value, 0..len, |piece| {
+                    crc.update(piece);
+                    temporary.append(piece).map(drop)
+                })?;
+                stored.crc = crc.sum();
+                temporary.write_at(stored.header + LOCAL_CRC_AT, &stored.crc.to_le_bytes())
+            },
+        )
     }
 
     /// Appends a local header and then the value, by calling `append_value`.
@@ -255,10 +319,16 @@ impl NewArchive {
     ) -> Result<Pin, StoreError> {
         if key.as_str().len() > usize::from(u16::MAX) {
             let what = "has more than 65535 bytes, which an archive cannot hold";
-            return Err(StoreError::InvalidKey { key: key.to_string(), what });
+            return Err(StoreError::InvalidKey {
+                key: key.to_string(),
+                what,
+            });
         }
         let mut end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
-        let temporary = self.temporary.read().unwrap_or_else(PoisonError::into_inner);
+        let temporary = self
+            .temporary
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
         let temporary = temporary.as_deref().ok_or_else(|| self.finished_error())?;
         let header = stored.local_header(key);
         stored.header = temporary.append(&header)?;
@@ -269,7 +339,11 @@ impl NewArchive {
         entries.forget(key);
         entries.generation += 1;
         entries.used += *end - stored.header;
-        let value = Value { stored, start, generation: entries.generation };
+        let value = Value {
+            stored,
+            start,
+            generation: entries.generation,
+        };
         entries.values.insert(key.clone(), value);
         drop(entries);
         Ok(self.pin(value))
@@ -277,7 +351,11 @@ impl NewArchive {
 
     /// Removes a value. The caller has the turn of the key.
     pub(crate) fn remove(&self, key: &Key) -> Result<(), StoreError> {
-        let is_open = self.temporary.read().unwrap_or_else(PoisonError::into_inner).is_some();
+        let is_open = self
+            .temporary
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .is_some();
         if !is_open {
             return Err(self.finished_error());
         }

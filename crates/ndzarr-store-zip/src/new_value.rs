@@ -18,7 +18,10 @@ const ZEROS: &[u8] = &[0; 64 << 10];
 /// A value in memory or in a temporary.
 pub(crate) enum NewValue {
     Memory(Vec<u8>),
-    Spilled { temporary: Box<dyn Temporary>, len: u64 },
+    Spilled {
+        temporary: Box<dyn Temporary>,
+        len: u64,
+    },
 }
 
 impl NewValue {
@@ -42,7 +45,8 @@ impl NewValue {
         }
         match self {
             Self::Memory(bytes) => {
-                let too_large = || StoreError::Unsupported("hold a value that is larger than memory");
+                let too_large =
+                    || StoreError::Unsupported("hold a value that is larger than memory");
                 let end = usize::try_from(end).map_err(|_| too_large())?;
                 bytes.resize(bytes.len().max(end), 0);
                 bytes[end - part.len()..end].copy_from_slice(part);
@@ -81,7 +85,13 @@ pub(crate) struct ZipLock {
 
 impl ZipLock {
     pub(crate) fn new(archive: Arc<NewArchive>, key: Key, turn: Turn) -> Self {
-        Self { archive, turn, key, value: NewValue::Memory(Vec::new()), failed: false }
+        Self {
+            archive,
+            turn,
+            key,
+            value: NewValue::Memory(Vec::new()),
+            failed: false,
+        }
     }
 
     fn write(&mut self, at: u64, part: &[u8]) -> Result<(), StoreError> {
@@ -108,10 +118,20 @@ impl KeyLock for ZipLock {
 
     fn publish(self: Box<Self>) -> Result<Pin, StoreError> {
         // The turn ends after the value is added.
-        let Self { archive, turn: _turn, key, value, failed } = *self;
+        let Self {
+            archive,
+            turn: _turn,
+            key,
+            value,
+            failed,
+        } = *self;
         if failed {
             let what = "a part of it could not be written before".to_owned();
-            return Err(StoreError::Other { action: "publish", key: key.to_string(), what });
+            return Err(StoreError::Other {
+                action: "publish",
+                key: key.to_string(),
+                what,
+            });
         }
         match value {
             NewValue::Memory(bytes) => archive.add(&key, &[bytes.into()]),
@@ -135,14 +155,20 @@ pub(crate) struct ZipTemporary {
 
 impl ZipTemporary {
     pub(crate) fn new(archive: Arc<NewArchive>, key: Key, temporary: Box<dyn Temporary>) -> Self {
-        Self { archive, key, temporary, len: AtomicU64::new(0) }
+        Self {
+            archive,
+            key,
+            temporary,
+            len: AtomicU64::new(0),
+        }
     }
 }
 
 impl Temporary for ZipTemporary {
     fn append(&self, part: &[u8]) -> Result<u64, StoreError> {
         let at = self.temporary.append(part)?;
-        self.len.fetch_max(at + part.len() as u64, Ordering::Relaxed);
+        self.len
+            .fetch_max(at + part.len() as u64, Ordering::Relaxed);
         Ok(at)
     }
 

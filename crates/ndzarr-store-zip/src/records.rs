@@ -52,14 +52,24 @@ impl Stored {
     }
 
     fn version(&self) -> u16 {
-        if self.is_long() || self.header >= u64::from(u32::MAX) { 45 } else { 20 }
+        if self.is_long() || self.header >= u64::from(u32::MAX) {
+            45
+        } else {
+            20
+        }
     }
 
     pub(crate) fn local_header(&self, key: &Key) -> Vec<u8> {
         let mut out = LOCAL.to_vec();
         put_u16s(&mut out, &[self.version_of_size(), FLAGS, 0, 0, DATE]);
-        put_u32s(&mut out, &[self.crc, u32_or_max(self.size), u32_or_max(self.size)]);
-        put_u16s(&mut out, &[name_len(key), if self.is_long() { 20 } else { 0 }]);
+        put_u32s(
+            &mut out,
+            &[self.crc, u32_or_max(self.size), u32_or_max(self.size)],
+        );
+        put_u16s(
+            &mut out,
+            &[name_len(key), if self.is_long() { 20 } else { 0 }],
+        );
         out.extend_from_slice(key.as_str().as_bytes());
         if self.is_long() {
             put_u16s(&mut out, &[ZIP64_ID, 16]);
@@ -86,7 +96,10 @@ impl Stored {
         let extra_len = if zip64.is_empty() { 0 } else { 4 + zip64_len };
         out.extend_from_slice(CENTRAL);
         put_u16s(out, &[MADE_BY, self.version(), FLAGS, 0, 0, DATE]);
-        put_u32s(out, &[self.crc, u32_or_max(self.size), u32_or_max(self.size)]);
+        put_u32s(
+            out,
+            &[self.crc, u32_or_max(self.size), u32_or_max(self.size)],
+        );
         put_u16s(out, &[name_len(key), extra_len, 0, 0, 0]);
         put_u32s(out, &[ATTRIBUTES, u32_or_max(self.header)]);
         out.extend_from_slice(key.as_str().as_bytes());
@@ -101,7 +114,11 @@ impl Stored {
 pub(crate) fn end(n_entries: u64, len: u64, start: u64, comment: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     let n = u16::try_from(n_entries).unwrap_or(u16::MAX);
-    if n == u16::MAX || [len, start].iter().any(|&value| value >= u64::from(u32::MAX)) {
+    if n == u16::MAX
+        || [len, start]
+            .iter()
+            .any(|&value| value >= u64::from(u32::MAX))
+    {
         out.extend_from_slice(END64);
         put_u64s(&mut out, &[END64_LEN as u64 - 12]);
         put_u16s(&mut out, &[MADE_BY, 45]);
@@ -115,7 +132,10 @@ pub(crate) fn end(n_entries: u64, len: u64, start: u64, comment: &[u8]) -> Vec<u
     out.extend_from_slice(END);
     put_u16s(&mut out, &[0, 0, n, n]);
     put_u32s(&mut out, &[u32_or_max(len), u32_or_max(start)]);
-    put_u16s(&mut out, &[u16::try_from(comment.len()).unwrap_or(u16::MAX)]);
+    put_u16s(
+        &mut out,
+        &[u16::try_from(comment.len()).unwrap_or(u16::MAX)],
+    );
     out.extend_from_slice(comment);
     out
 }

@@ -17,7 +17,9 @@ pub(crate) enum Meaning<'n> {
 impl<'n> Meaning<'n> {
     /// Windows writes `\` for `/`, and some programs begin each name with `./` or `/`.
     pub(crate) fn of(name: &'n [u8]) -> Self {
-        let Ok(name) = std::str::from_utf8(name) else { return Self::Other };
+        let Ok(name) = std::str::from_utf8(name) else {
+            return Self::Other;
+        };
         let mut key = Cow::Borrowed(name);
         if name.contains('\\') {
             key = Cow::Owned(name.replace('\\', "/"));
@@ -32,7 +34,11 @@ impl<'n> Meaning<'n> {
                 Cow::Owned(mut name) => Cow::Owned(name.split_off(root_len)),
             };
         }
-        if Key::check(&key).is_ok() { Self::Key(key) } else { Self::Other }
+        if Key::check(&key).is_ok() {
+            Self::Key(key)
+        } else {
+            Self::Other
+        }
     }
 }
 

@@ -7,8 +7,8 @@ use std::pin::Pin as Pinned;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use ndzarr_store::{
-    AsyncStore, Can, DirListing, Fetch, Fetched, Key, Precondition, Prefix, Put, RangeMerging, Store,
-    StoreError,
+    AsyncStore, Can, DirListing, Fetch, Fetched, Key, Precondition, Prefix, Put, RangeMerging,
+    Store, StoreError,
 };
 
 use crate::archive::Archive;
@@ -16,9 +16,9 @@ use crate::io::{AsyncIo, BlockingIo, run_ready};
 
 /// A ZIP archive that is a value of another store, read only.
 ///
-/// It is a [`Store`] or an [`AsyncStore`], like the store that has the archive. It shows the archive
-/// as it was opened; reading after the archive was changed is an error. See the [crate's page](crate)
-/// for what is read, checked and refused.
+/// It is a [`Store`] or an [`AsyncStore`], like the store that has the archive. It shows the
+/// archive as it was opened; reading after the archive was changed is an error. See the
+/// [crate's page](crate) for what is read, checked and refused.
 pub struct ZipStore<S> {
     base: S,
     key: Key,
@@ -61,13 +61,20 @@ impl ZipStore<ndzarr_store_fs::FsStore> {
 
 /// The folder of a file, and the key of the file in it.
 #[cfg(feature = "fs")]
-pub(crate) fn folder_and_key(path: &std::path::Path) -> Result<(ndzarr_store_fs::FsStore, Key), StoreError> {
+pub(crate) fn folder_and_key(
+    path: &std::path::Path,
+) -> Result<(ndzarr_store_fs::FsStore, Key), StoreError> {
     let refused = || StoreError::InvalidKey {
         key: path.display().to_string(),
         what: "is not a path that ends in the name of a file in UTF-8",
     };
-    let name = path.file_name().and_then(|name| name.to_str()).ok_or_else(refused)?;
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let name = path
+        .file_name()
+        .and_then(|name| name.to_str())
+        .ok_or_else(refused)?;
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or_else(|| std::path::Path::new("."));
     Ok((ndzarr_store_fs::FsStore::new(folder), Key::new(name)?))
 }
@@ -79,7 +86,8 @@ impl<S> ZipStore<S> {
         self.archive.directory.len()
     }
 
-    /// The number of entries that are not shown, since their names are not keys. Folders do not count.
+    /// The number of entries that are not shown, since their names are not keys. Folders do not
+    /// count.
     #[must_use]
     pub fn n_skipped(&self) -> u64 {
         self.archive.directory.n_skipped
@@ -104,8 +112,13 @@ impl<S> fmt::Debug for ZipStore<S> {
 
 const READ_ONLY: StoreError = StoreError::Unsupported("change an archive, only write a new one");
 
-const READ_ONLY_ABILITIES: Can =
-    Can { write: false, put_if: false, erase_if: false, lock: false, list: true };
+const READ_ONLY_ABILITIES: Can = Can {
+    write: false,
+    put_if: false,
+    erase_if: false,
+    lock: false,
+    list: true,
+};
 
 impl<S: Store> Store for ZipStore<S> {
     fn name(&self) -> String {
@@ -175,7 +188,10 @@ impl<S: AsyncStore> AsyncStore for ZipStore<S> {
         Box::pin(ready(Ok(self.archive.directory.list_dir(prefix))))
     }
 
-    fn list_prefix<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<Vec<Key>, StoreError>> {
+    fn list_prefix<'a>(
+        &'a self,
+        prefix: &'a Prefix,
+    ) -> BoxFuture<'a, Result<Vec<Key>, StoreError>> {
         Box::pin(ready(self.archive.directory.list_prefix(prefix)))
     }
 

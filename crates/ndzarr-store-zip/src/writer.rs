@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use ndzarr_store::{
-    Can, DirListing, Fetch, Fetched, Key, Locked, Precondition, Prefix, Put, RangeMerging, Store, StoreError,
-    Temporary, Wait,
+    Can, DirListing, Fetch, Fetched, Key, Locked, Precondition, Prefix, Put, RangeMerging, Store,
+    StoreError, Temporary, Wait,
 };
 
 use crate::new_archive::NewArchive;
@@ -87,7 +87,12 @@ impl ZipWriter {
 
 impl fmt::Debug for ZipWriter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ZipWriter({}, {} values)", self.0.key(), self.0.n_values())
+        write!(
+            f,
+            "ZipWriter({}, {} values)",
+            self.0.key(),
+            self.0.n_values()
+        )
     }
 }
 
@@ -120,14 +125,26 @@ impl Store for ZipWriter {
 
     /// Locks a key against other writers of this process.
     fn lock(&self, key: &Key, wait: Wait<'_>) -> Result<Locked, StoreError> {
-        let Some(turn) = self.0.turns().take(key, wait) else { return Ok(Locked::Busy) };
-        Ok(Locked::Held(Box::new(ZipLock::new(Arc::clone(&self.0), key.clone(), turn))))
+        let Some(turn) = self.0.turns().take(key, wait) else {
+            return Ok(Locked::Busy);
+        };
+        Ok(Locked::Held(Box::new(ZipLock::new(
+            Arc::clone(&self.0),
+            key.clone(),
+            turn,
+        ))))
     }
 
     /// A second temporary of the store that is to have the archive.
     fn temporary(&self, key: &Key) -> Result<Option<Box<dyn Temporary>>, StoreError> {
-        let Some(temporary) = self.0.base_temporary()? else { return Ok(None) };
-        Ok(Some(Box::new(ZipTemporary::new(Arc::clone(&self.0), key.clone(), temporary))))
+        let Some(temporary) = self.0.base_temporary()? else {
+            return Ok(None);
+        };
+        Ok(Some(Box::new(ZipTemporary::new(
+            Arc::clone(&self.0),
+            key.clone(),
+            temporary,
+        ))))
     }
 
     fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
@@ -139,7 +156,10 @@ impl Store for ZipWriter {
     }
 
     fn can(&self) -> Can {
-        Can { lock: true, ..Can::default() }
+        Can {
+            lock: true,
+            ..Can::default()
+        }
     }
 
     /// Replaced values stay in the temporary, where their pins can still be read.

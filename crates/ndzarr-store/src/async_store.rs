@@ -10,8 +10,8 @@ use futures_util::{StreamExt, TryStreamExt};
 
 use crate::key::is_numbered;
 use crate::{
-    Can, DirListing, Fetch, Fetched, Key, Listed, Of, Precondition, Prefix, Put, RangeMerging, StoreError,
-    Want,
+    Can, DirListing, Fetch, Fetched, Key, Listed, Of, Precondition, Prefix, Put, RangeMerging,
+    StoreError, Want,
 };
 
 /// The most requests for lengths that a list makes at once.
@@ -42,13 +42,17 @@ pub trait AsyncStore: fmt::Debug + Send + Sync {
             return inner.has(key);
         }
         Box::pin(async move {
-            let fetch = Fetch { key: key.clone(), of: Of::Any, want: Want::Size };
+            let fetch = Fetch {
+                key: key.clone(),
+                of: Of::Any,
+                want: Want::Size,
+            };
             Ok(matches!(self.fetch(&fetch).await?, Fetched::Parts { .. }))
         })
     }
 
-    /// Asynchronous [`Store::put`](crate::Store::put). There are no locks: the precondition serializes
-    /// writers.
+    /// Asynchronous [`Store::put`](crate::Store::put). There are no locks: the precondition
+    /// serializes writers.
     fn put<'a>(
         &'a self,
         key: &'a Key,
@@ -57,7 +61,11 @@ pub trait AsyncStore: fmt::Debug + Send + Sync {
     ) -> BoxFuture<'a, Result<Put, StoreError>>;
 
     /// Asynchronous [`Store::erase`](crate::Store::erase).
-    fn erase<'a>(&'a self, key: &'a Key, only_if: Precondition) -> BoxFuture<'a, Result<Put, StoreError>>;
+    fn erase<'a>(
+        &'a self,
+        key: &'a Key,
+        only_if: Precondition,
+    ) -> BoxFuture<'a, Result<Put, StoreError>>;
 
     /// Asynchronous [`Store::list_dir`](crate::Store::list_dir).
     fn list_dir<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<DirListing, StoreError>> {
@@ -67,9 +75,12 @@ pub trait AsyncStore: fmt::Debug + Send + Sync {
         Box::pin(std::future::ready(Err(StoreError::Unsupported("list"))))
     }
 
-    /// The listing of [`list_dir`](Self::list_dir) page by page, in the order of the store: work on the
-    /// first names can begin while the next ones are listed. Ends after an error.
-    fn list_dir_pages<'a>(&'a self, prefix: &Prefix) -> BoxStream<'a, Result<DirListing, StoreError>> {
+    /// The listing of [`list_dir`](Self::list_dir) page by page, in the order of the store: work on
+    /// the first names can begin while the next ones are listed. Ends after an error.
+    fn list_dir_pages<'a>(
+        &'a self,
+        prefix: &Prefix,
+    ) -> BoxStream<'a, Result<DirListing, StoreError>> {
         if let Some(inner) = self.inner() {
             return inner.list_dir_pages(prefix);
         }
@@ -78,7 +89,10 @@ pub trait AsyncStore: fmt::Debug + Send + Sync {
     }
 
     /// Asynchronous [`Store::list_prefix`](crate::Store::list_prefix).
-    fn list_prefix<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<Vec<Key>, StoreError>> {
+    fn list_prefix<'a>(
+        &'a self,
+        prefix: &'a Prefix,
+    ) -> BoxFuture<'a, Result<Vec<Key>, StoreError>> {
         if let Some(inner) = self.inner() {
             return inner.list_prefix(prefix);
         }
@@ -107,21 +121,30 @@ pub trait AsyncStore: fmt::Debug + Send + Sync {
         Box::pin(stream::once(self.list_prefix(prefix)))
     }
 
-    /// The keys of [`list_prefix`](Self::list_prefix) and the lengths of their values, in bytes, page
-    /// by page. A value that is erased meanwhile may be left out. Ends after an error. The default
-    /// makes one request for each length.
-    fn list_sizes<'a>(&'a self, prefix: &'a Prefix) -> BoxStream<'a, Result<Vec<(Key, Listed)>, StoreError>> {
+    /// The keys of [`list_prefix`](Self::list_prefix) and the lengths of their values, in bytes,
+    /// page by page. A value that is erased meanwhile may be left out. Ends after an error. The
+    /// default makes one request for each length.
+    fn list_sizes<'a>(
+        &'a self,
+        prefix: &'a Prefix,
+    ) -> BoxStream<'a, Result<Vec<(Key, Listed)>, StoreError>> {
         if let Some(inner) = self.inner() {
             return inner.list_sizes(prefix);
         }
         let size = move |key: Key| async move {
-            let fetch = Fetch { key, of: Of::Any, want: Want::Size };
+            let fetch = Fetch {
+                key,
+                of: Of::Any,
+                want: Want::Size,
+            };
             let listed = Listed::of_size(self.fetch(&fetch).await)?;
             Ok(listed.map(|listed| (fetch.key, listed)))
         };
         let sizes = move |page: Vec<Key>| {
             let found = stream::iter(page).map(size).buffer_unordered(SIZES_AT_ONCE);
-            found.try_filter_map(|found| std::future::ready(Ok(found))).try_collect()
+            found
+                .try_filter_map(|found| std::future::ready(Ok(found)))
+                .try_collect()
         };
         Box::pin(self.list_pages(prefix).and_then(sizes))
     }
@@ -190,8 +213,8 @@ pub trait AsyncStore: fmt::Debug + Send + Sync {
     }
 
     /// Runs a future that makes requests of this store to completion, on the calling thread, for a
-    /// blocking call. The future is polled nowhere else, and not before. If other threads of a call make
-    /// requests, each of them calls this too, while the calling thread is in it.
+    /// blocking call. The future is polled nowhere else, and not before. If other threads of a call
+    /// make requests, each of them calls this too, while the calling thread is in it.
     ///
     /// Only the store knows who drives its requests, so the default refuses. Where other threads
     /// do (a store in memory, one that spawns each request on a multi-threaded runtime),
@@ -235,6 +258,8 @@ pub trait AsyncStore: fmt::Debug + Send + Sync {
         if let Some(inner) = self.inner() {
             return inner.block_on(future);
         }
-        Err(StoreError::Unsupported("be waited for by a blocking call: use the asynchronous call"))
+        Err(StoreError::Unsupported(
+            "be waited for by a blocking call: use the asynchronous call",
+        ))
     }
 }

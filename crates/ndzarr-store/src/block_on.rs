@@ -31,7 +31,10 @@ impl Wake for Unpark {
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     // Most are ready at once, and need no waker.
-    if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+    if let Poll::Ready(output) = future
+        .as_mut()
+        .poll(&mut Context::from_waker(Waker::noop()))
+    {
         return output;
     }
     let mut output = None;
@@ -42,9 +45,13 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     output.expect("the future has ended")
 }
 
-/// Polls on the calling thread until `poll` is ready, and sleeps in between. Compiled once for all futures.
+/// Polls on the calling thread until `poll` is ready, and sleeps in between. Compiled once for all
+/// futures.
 fn sleep_until(poll: &mut dyn FnMut(&mut Context<'_>) -> Poll<()>) {
-    let own = Arc::new(Unpark { thread: thread::current(), woken: AtomicBool::new(true) });
+    let own = Arc::new(Unpark {
+        thread: thread::current(),
+        woken: AtomicBool::new(true),
+    });
     let waker = Arc::clone(&own).into();
     let mut context = Context::from_waker(&waker);
     loop {
@@ -69,6 +76,8 @@ impl dyn AsyncStore + '_ {
     pub fn wait<F: Future>(&self, future: F) -> Result<F::Output, StoreError> {
         let mut output = None;
         self.block_on(pin!(async { output = Some(future.await) }))?;
-        output.ok_or(StoreError::Unsupported("run a future: it stopped waiting before the future ended"))
+        output.ok_or(StoreError::Unsupported(
+            "run a future: it stopped waiting before the future ended",
+        ))
     }
 }

@@ -2,8 +2,8 @@
 
 /// The abilities of a store beyond reading.
 ///
-/// `false` means that it never can. `true` does not promise it for each key, which may still get the
-/// answer `Unsupported`: one of the file systems below a folder may have no locks.
+/// `false` means that it never can. `true` does not promise it for each key, which may still get
+/// the answer `Unsupported`: one of the file systems below a folder may have no locks.
 ///
 /// ```
 /// use ndzarr::store::Can;
@@ -28,7 +28,13 @@ pub struct Can {
 impl Default for Can {
     /// Everything but locks.
     fn default() -> Self {
-        Self { write: true, put_if: true, erase_if: true, lock: false, list: true }
+        Self {
+            write: true,
+            put_if: true,
+            erase_if: true,
+            lock: false,
+            list: true,
+        }
     }
 }
 
@@ -40,14 +46,18 @@ pub struct RangeMerging {
     /// The most bytes that a merged range may have.
     pub max: u64,
     /// About how many bytes of a large value are best read at once, so that they are still in the
-    /// cache of a core when they are decoded; `None` for everything at once. Only for stores that can
-    /// read a pinned value even after the key has changed.
+    /// cache of a core when they are decoded; `None` for everything at once. Only for stores that
+    /// can read a pinned value even after the key has changed.
     pub piece: Option<u64>,
 }
 
 impl Default for RangeMerging {
     /// For stores on this machine.
     fn default() -> Self {
-        Self { gap: 4096, max: 16 << 20, piece: None }
+        Self {
+            gap: 4096,
+            max: 16 << 20,
+            piece: None,
+        }
     }
 }

@@ -81,12 +81,12 @@ pub enum StoreError {
         key: String,
         /// The answer of the service, without secrets.
         what: String,
-        /// `true` if the user has said that the service denies access to absent values. A chunk is then
-        /// missing, and so is a document that a node may lack.
+        /// `true` if the user has said that the service denies access to absent values. A chunk is
+        /// then missing, and so is a document that a node may lack.
         or_missing: bool,
     },
-    /// The service was not reached, did not answer in time, or kept asking to slow down. Nothing was
-    /// written; retrying later is safe.
+    /// The service was not reached, did not answer in time, or kept asking to slow down. Nothing
+    /// was written; retrying later is safe.
     Unavailable {
         /// The action.
         action: &'static str,
@@ -108,8 +108,8 @@ pub enum StoreError {
     },
     /// The store cannot do this at all.
     Unsupported(&'static str),
-    /// Any other failure, in the store's own words. To keep the error of another library as the source, use
-    /// [`StoreError::io`] with [`std::io::Error::other`].
+    /// Any other failure, in the store's own words. To keep the error of another library as the
+    /// source, use [`StoreError::io`] with [`std::io::Error::other`].
     Other {
         /// The action.
         action: &'static str,
@@ -123,7 +123,11 @@ pub enum StoreError {
 impl StoreError {
     /// An error of the system on a key or prefix.
     pub fn io(action: &'static str, key: impl ToString, source: std::io::Error) -> Self {
-        Self::Io { action, key: key.to_string(), source: Arc::new(source) }
+        Self::Io {
+            action,
+            key: key.to_string(),
+            source: Arc::new(source),
+        }
     }
 
     /// The key or prefix that the error concerns, as the store names it.
@@ -149,8 +153,8 @@ impl StoreError {
         matches!(self, Self::Io { .. } | Self::Denied { .. }) && !self.is_out_of_files()
     }
 
-    /// Returns `true` if the process or the system has no more file descriptors: the caller can close
-    /// some and retry.
+    /// Returns `true` if the process or the system has no more file descriptors: the caller can
+    /// close some and retry.
     #[must_use]
     pub fn is_out_of_files(&self) -> bool {
         // ENFILE and EMFILE are the same number on every Unix; Windows has
@@ -166,22 +170,53 @@ impl fmt::Display for StoreError {
         match self {
             Self::InvalidKey { key, what } => write!(f, "{key:?} {what}"),
             Self::Io { action, key, .. } => write!(f, "{action} {key}"),
-            Self::OutOfRange { key, start, end, size } => {
-                write!(f, "{key}: bytes {start}..{end} requested, but the value has {size}")
+            Self::OutOfRange {
+                key,
+                start,
+                end,
+                size,
+            } => {
+                write!(
+                    f,
+                    "{key}: bytes {start}..{end} requested, but the value has {size}"
+                )
             }
             Self::TooLarge { key, size, limit } => {
-                write!(f, "{key}: {size} bytes are stored, more than the limit of {limit}")
+                write!(
+                    f,
+                    "{key}: {size} bytes are stored, more than the limit of {limit}"
+                )
             }
-            Self::Busy { key, waited, holder } => {
+            Self::Busy {
+                key,
+                waited,
+                holder,
+            } => {
                 let holder = holder.as_deref().unwrap_or("another writer");
-                write!(f, "{key} is locked by {holder} and was not free after {waited:.1?}")
+                write!(
+                    f,
+                    "{key} is locked by {holder} and was not free after {waited:.1?}"
+                )
             }
             Self::LockLost { action, key } => {
-                write!(f, "{action} {key}: another writer took over its lock, which was not renewed in time")
+                write!(
+                    f,
+                    "{action} {key}: another writer took over its lock, which was not renewed in time"
+                )
             }
-            Self::Denied { action, key, what, .. } => write!(f, "{action} {key}: not allowed: {what}"),
-            Self::Unavailable { action, key, attempts, what } => {
-                write!(f, "{action} {key}: no success in {attempts} attempts: {what}")
+            Self::Denied {
+                action, key, what, ..
+            } => write!(f, "{action} {key}: not allowed: {what}"),
+            Self::Unavailable {
+                action,
+                key,
+                attempts,
+                what,
+            } => {
+                write!(
+                    f,
+                    "{action} {key}: no success in {attempts} attempts: {what}"
+                )
             }
             Self::Unknown { action, key, what } => {
                 write!(f, "{action} {key}: the outcome is unknown: {what}")
@@ -194,7 +229,8 @@ impl fmt::Display for StoreError {
     }
 }
 
-/// By hand, because `thiserror` would return the `Arc`, which a caller cannot downcast to the error in it.
+/// By hand, because `thiserror` would return the `Arc`, which a caller cannot downcast to the error
+/// in it.
 impl Error for StoreError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {

@@ -47,7 +47,8 @@ pub struct Fetch {
 /// Which part of a value is wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Want {
-    /// All of it; [`StoreError::TooLarge`](crate::StoreError::TooLarge) if it is larger than the limit.
+    /// All of it; [`StoreError::TooLarge`](crate::StoreError::TooLarge) if it is larger than the
+    /// limit.
     Whole {
         /// The most that the caller takes, in bytes.
         limit: u64,
@@ -85,7 +86,11 @@ impl Want {
         let size = value.len() as u64;
         let parts = match self {
             Self::Whole { limit } if size > *limit => {
-                return Err(StoreError::TooLarge { key: key.clone(), size, limit: *limit });
+                return Err(StoreError::TooLarge {
+                    key: key.clone(),
+                    size,
+                    limit: *limit,
+                });
             }
             Self::Whole { .. } => vec![value.clone()],
             Self::Tail(n) => {
@@ -96,7 +101,12 @@ impl Want {
                 let mut parts = Vec::with_capacity(ranges.len());
                 for &Range { start, end } in ranges {
                     if start > end || end > size {
-                        return Err(StoreError::OutOfRange { key: key.clone(), start, end, size });
+                        return Err(StoreError::OutOfRange {
+                            key: key.clone(),
+                            start,
+                            end,
+                            size,
+                        });
                     }
                     // Both fit in usize, since they are at most the length of a slice.
                     parts.push(value.slice(start as usize..end as usize));
@@ -149,7 +159,9 @@ impl StoreError {
     /// Every other error, unchanged.
     pub fn or_missing(self) -> Result<Fetched, Self> {
         match self {
-            Self::Denied { or_missing: true, .. } => Ok(Fetched::Missing),
+            Self::Denied {
+                or_missing: true, ..
+            } => Ok(Fetched::Missing),
             error => Err(error),
         }
     }
@@ -222,7 +234,11 @@ impl Pin {
     /// `None` if it could be mistaken for a pin of a later state.
     #[must_use]
     pub fn light(&self) -> Option<Self> {
-        if self.is_light() { Some(self.clone()) } else { self.0.light() }
+        if self.is_light() {
+            Some(self.clone())
+        } else {
+            self.0.light()
+        }
     }
 
     /// Returns `true` if the pin is its own light pin.

@@ -10,8 +10,8 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 
 use crate::{
-    AsyncStore, Can, DirListing, Fetch, Fetched, FetchedPieces, Key, Listed, Locked, Precondition, Prefix,
-    Put, RangeMerging, Store, StoreError, Temporary, Wait,
+    AsyncStore, Can, DirListing, Fetch, Fetched, FetchedPieces, Key, Listed, Locked, Precondition,
+    Prefix, Put, RangeMerging, Store, StoreError, Temporary, Wait,
 };
 
 /// A pointer to a store is a store. Every method is forwarded, so none falls back to its default.

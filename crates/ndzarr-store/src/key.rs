@@ -9,8 +9,8 @@ use crate::StoreError;
 /// The name of a value: segments joined by `/`, none of them empty, `.` or `..`; no NUL, no
 /// backslash.
 ///
-/// No key can lead out of a store's root, however the store maps it. Case matters. Keys are ordered by
-/// their bytes.
+/// No key can lead out of a store's root, however the store maps it. Case matters. Keys are ordered
+/// by their bytes.
 ///
 /// ```
 /// use ndzarr::store::Key;
@@ -90,10 +90,12 @@ impl Prefix {
     pub fn new(prefix: impl AsRef<str>) -> Result<Self, StoreError> {
         let prefix = prefix.as_ref();
         if !prefix.is_empty() {
-            let segments = prefix.strip_suffix('/').ok_or_else(|| StoreError::InvalidKey {
-                key: prefix.to_owned(),
-                what: "a prefix ends in \"/\"",
-            })?;
+            let segments = prefix
+                .strip_suffix('/')
+                .ok_or_else(|| StoreError::InvalidKey {
+                    key: prefix.to_owned(),
+                    what: "a prefix ends in \"/\"",
+                })?;
             check_segments(prefix, segments)?;
         }
         Ok(Self(prefix.into()))
@@ -122,7 +124,12 @@ impl Borrow<str> for Key {
 }
 
 fn check_segments(whole: &str, segments: &str) -> Result<(), StoreError> {
-    let refuse = |what| Err(StoreError::InvalidKey { key: whole.to_owned(), what });
+    let refuse = |what| {
+        Err(StoreError::InvalidKey {
+            key: whole.to_owned(),
+            what,
+        })
+    };
     if segments.contains(['\0', '\\']) {
         return refuse("has a NUL or a backslash");
     }
@@ -171,5 +178,8 @@ impl fmt::Debug for Prefix {
 /// ```
 #[must_use]
 pub fn is_numbered(name: &str) -> bool {
-    name.strip_prefix('c').unwrap_or(name).bytes().all(|byte| byte == b'.' || byte.is_ascii_digit())
+    name.strip_prefix('c')
+        .unwrap_or(name)
+        .bytes()
+        .all(|byte| byte == b'.' || byte.is_ascii_digit())
 }

@@ -16,8 +16,8 @@ pub struct DirListing {
 pub enum Listed {
     /// It has a value of this length, in bytes.
     Value(u64),
-    /// It has a value that cannot be looked at: a link that leads nowhere, a device, a file that others
-    /// may not see.
+    /// It has a value that cannot be looked at: a link that leads nowhere, a device, a file that
+    /// others may not see.
     Unreadable(StoreError),
     /// It has no value, and cannot have one: it names an empty folder.
     Folder,

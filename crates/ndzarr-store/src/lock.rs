@@ -15,8 +15,8 @@ pub enum Wait<'w> {
     Try,
     /// As long as it takes.
     Block,
-    /// As long as this returns `true`; then the answer is [`Locked::Busy`]. The store calls it every few
-    /// milliseconds.
+    /// As long as this returns `true`; then the answer is [`Locked::Busy`]. The store calls it
+    /// every few milliseconds.
     While(&'w (dyn Fn() -> bool + Sync)),
 }
 
@@ -26,7 +26,10 @@ impl Wait<'_> {
     ///
     /// # Errors
     /// The error of an attempt.
-    pub fn by_trying<T, E>(self, mut attempt: impl FnMut() -> Result<Option<T>, E>) -> Result<Option<T>, E> {
+    pub fn by_trying<T, E>(
+        self,
+        mut attempt: impl FnMut() -> Result<Option<T>, E>,
+    ) -> Result<Option<T>, E> {
         let mut pause = Duration::from_micros(50);
         loop {
             if let Some(taken) = attempt()? {
@@ -82,9 +85,9 @@ pub trait KeyLock: Send {
     /// As for [`Store::fetch`](crate::Store::fetch).
     fn fetch(&mut self, of: Of, want: Want) -> Result<Fetched, StoreError>;
 
-    /// Also locks out programs that write the present value in place under a lock of the value itself,
-    /// as Java N5 does, so that what is read under this lock from now on is what is replaced. `false`
-    /// when the wait has ended. By default there are no such programs.
+    /// Also locks out programs that write the present value in place under a lock of the value
+    /// itself, as Java N5 does, so that what is read under this lock from now on is what is
+    /// replaced. `false` when the wait has ended. By default there are no such programs.
     ///
     /// # Errors
     /// As for [`Store::lock`](crate::Store::lock).
@@ -107,8 +110,8 @@ pub trait KeyLock: Send {
 
     /// Copies a range of bytes of the key's present value into the new value, as
     /// [`write_at`](Self::write_at) would. `pin` comes from an answer of [`fetch`](Self::fetch).
-    /// Returns `false`, the default, if the store cannot do this better than the caller; nothing was
-    /// written then. Some file systems let both values share blocks.
+    /// Returns `false`, the default, if the store cannot do this better than the caller; nothing
+    /// was written then. Some file systems let both values share blocks.
     ///
     /// # Errors
     /// If the store fails; the old value stays.
@@ -139,9 +142,9 @@ pub trait KeyLock: Send {
     fn erase(self: Box<Self>) -> Result<(), StoreError>;
 }
 
-/// A new value that is written before it replaces the value of its key. Several threads may write to
-/// it. Dropping it leaves no trace; what a killed process leaves is reused by the next temporary for
-/// the same key.
+/// A new value that is written before it replaces the value of its key. Several threads may write
+/// to it. Dropping it leaves no trace; what a killed process leaves is reused by the next temporary
+/// for the same key.
 pub trait Temporary: fmt::Debug + Send + Sync {
     /// Appends a part. Returns where it starts, in bytes.
     ///

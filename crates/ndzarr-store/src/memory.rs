@@ -11,7 +11,8 @@ use bytes::Bytes;
 
 use crate::per_process::{this_process, try_lock};
 use crate::{
-    DirListing, Fetch, Fetched, Key, Listed, Of, Pin, Precondition, Prefix, Put, Store, StoreError, Wait,
+    DirListing, Fetch, Fetched, Key, Listed, Of, Pin, Precondition, Prefix, Put, Store, StoreError,
+    Wait,
 };
 
 /// A store in this process's memory. Clones share their values.
@@ -19,8 +20,8 @@ use crate::{
 /// Preconditions serialize writers: every value has a generation, and a pin keeps the value that it
 /// names. There are no locks. Unlike in a file system, `a` and `a/b` may both have values.
 ///
-/// A forked child has a copy. If a thread of its parent was using the store at that moment, the copy may
-/// be half changed, and calls on it are errors after some seconds.
+/// A forked child has a copy. If a thread of its parent was using the store at that moment, the
+/// copy may be half changed, and calls on it are errors after some seconds.
 ///
 /// ```
 /// use ndzarr::store::{Key, Precondition, Put};
@@ -70,7 +71,11 @@ impl Value {
     }
 
     fn is_named_by(&self, pin: &Pin) -> bool {
-        Some(&self.name) == pin.get::<Self>().map(|value| &value.name).or_else(|| pin.get())
+        Some(&self.name)
+            == pin
+                .get::<Self>()
+                .map(|value| &value.name)
+                .or_else(|| pin.get())
     }
 }
 
@@ -85,7 +90,10 @@ impl MemoryStore {
     #[must_use]
     pub fn get(&self, key: &str) -> Option<Bytes> {
         let key = Key::new(key).ok()?;
-        self.values().ok()?.get(&key).map(|value| value.bytes.clone())
+        self.values()
+            .ok()?
+            .get(&key)
+            .map(|value| value.bytes.clone())
     }
 
     /// Sets the value under a key.
@@ -102,7 +110,10 @@ impl MemoryStore {
     /// Every key, in order.
     #[must_use]
     pub fn keys(&self) -> Vec<String> {
-        self.values().map_or_else(|_| Vec::new(), |values| values.keys().map(ToString::to_string).collect())
+        self.values().map_or_else(
+            |_| Vec::new(),
+            |values| values.keys().map(ToString::to_string).collect(),
+        )
     }
 
     fn id(&self) -> usize {
@@ -132,7 +143,13 @@ impl MemoryStore {
 
     fn insert(&self, values: &mut BTreeMap<Key, Value>, key: &Key, bytes: Bytes) -> Pin {
         let generation = self.generations.fetch_add(1, Ordering::Relaxed);
-        let value = Value { bytes, name: Name { generation, store: self.id() } };
+        let value = Value {
+            bytes,
+            name: Name {
+                generation,
+                store: self.id(),
+            },
+        };
         values.insert(key.clone(), value.clone());
         value.pin()
     }
@@ -140,7 +157,11 @@ impl MemoryStore {
 
 impl Default for MemoryStore {
     fn default() -> Self {
-        Self { values: Arc::default(), generations: Arc::default(), process: this_process() }
+        Self {
+            values: Arc::default(),
+            generations: Arc::default(),
+            process: this_process(),
+        }
     }
 }
 
@@ -163,15 +184,24 @@ impl Store for MemoryStore {
                 None => return Ok(Fetched::Missing),
             },
             Of::Snapshot(pin) | Of::IfCurrent(pin) => {
-                let pinned = pin.get::<Value>().filter(|_| matches!(fetch.of, Of::Snapshot(_)));
-                match pinned.cloned().or_else(|| current.filter(|current| current.is_named_by(pin))) {
+                let pinned = pin
+                    .get::<Value>()
+                    .filter(|_| matches!(fetch.of, Of::Snapshot(_)));
+                match pinned
+                    .cloned()
+                    .or_else(|| current.filter(|current| current.is_named_by(pin)))
+                {
                     Some(value) => value,
                     None => return Ok(Fetched::Changed),
                 }
             }
         };
         let (size, parts) = fetch.want.cut(&fetch.key, &value.bytes)?;
-        Ok(Fetched::Parts { pin: value.pin(), size, parts })
+        Ok(Fetched::Parts {
+            pin: value.pin(),
+            size,
+            parts,
+        })
     }
 
     fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError> {
@@ -215,9 +245,16 @@ impl Store for MemoryStore {
         Ok(keys_below(&*self.values()?, prefix).cloned().collect())
     }
 
-    fn list_sizes(&self, prefix: &Prefix, take: &mut dyn FnMut(&Key, Listed)) -> Result<(), StoreError> {
+    fn list_sizes(
+        &self,
+        prefix: &Prefix,
+        take: &mut dyn FnMut(&Key, Listed),
+    ) -> Result<(), StoreError> {
         for key in self.list_prefix(prefix)? {
-            let byte_len = self.values()?.get(&key).map(|value| value.bytes.len() as u64);
+            let byte_len = self
+                .values()?
+                .get(&key)
+                .map(|value| value.bytes.len() as u64);
             if let Some(byte_len) = byte_len {
                 take(&key, Listed::Value(byte_len));
             }
@@ -227,12 +264,16 @@ impl Store for MemoryStore {
 
     /// Atomically: no other write comes in between.
     fn erase_prefix(&self, prefix: &Prefix, _wait: Wait<'_>) -> Result<(), StoreError> {
-        self.values()?.retain(|key, _| !key.as_str().starts_with(prefix.as_str()));
+        self.values()?
+            .retain(|key, _| !key.as_str().starts_with(prefix.as_str()));
         Ok(())
     }
 }
 
-fn keys_below<'a>(values: &'a BTreeMap<Key, Value>, prefix: &'a Prefix) -> impl Iterator<Item = &'a Key> {
+fn keys_below<'a>(
+    values: &'a BTreeMap<Key, Value>,
+    prefix: &'a Prefix,
+) -> impl Iterator<Item = &'a Key> {
     let from = (Bound::Included(prefix.as_str()), Bound::Unbounded);
     values
         .range::<str, _>(from)
@@ -244,6 +285,8 @@ fn precondition_holds(values: &BTreeMap<Key, Value>, key: &Key, only_if: &Precon
     match only_if {
         Precondition::None => true,
         Precondition::Absent => !values.contains_key(key),
-        Precondition::Current(pin) => values.get(key).is_some_and(|current| current.is_named_by(pin)),
+        Precondition::Current(pin) => values
+            .get(key)
+            .is_some_and(|current| current.is_named_by(pin)),
     }
 }

@@ -1,5 +1,5 @@
-//! Values that each process has of its own. A forked child does not have its parent's threads, and a
-//! lock that one of them held stays locked in the child.
+//! Values that each process has of its own. A forked child does not have its parent's threads, and
+//! a lock that one of them held stays locked in the child.
 
 use std::process;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
@@ -8,8 +8,8 @@ use once_cell::race::OnceBox;
 
 /// A value that is made once in each process.
 ///
-/// It is made without a lock, which a child could find locked for ever: if several threads come first
-/// at the same time, each makes a value, and one of these stays.
+/// It is made without a lock, which a child could find locked for ever: if several threads come
+/// first at the same time, each makes a value, and one of these stays.
 #[derive(Debug)]
 pub struct PerProcess<T>(OnceBox<Own<T>>);
 
@@ -23,7 +23,11 @@ struct Own<T> {
 
 impl<T> Own<T> {
     fn new(process: u32, value: T) -> Box<Self> {
-        Box::new(Self { process, value, child: OnceBox::new() })
+        Box::new(Self {
+            process,
+            value,
+            child: OnceBox::new(),
+        })
     }
 }
 
@@ -51,12 +55,12 @@ impl<T> PerProcess<T> {
         &own.value
     }
 
-    /// Uses a value that only saves work, such as a cache. Unlike [`get`](Self::get) it asks the system
-    /// for the process only where a lock is not free.
+    /// Uses a value that only saves work, such as a cache. Unlike [`get`](Self::get) it asks the
+    /// system for the process only where a lock is not free.
     ///
-    /// `attempt` uses the value that the first process made, and returns `None` if one of its locks is not
-    /// free. Then `wait` uses the value of this process. A child shares what its parent knew until it
-    /// finds a lock taken, which may stay so for ever, and begins anew from then on.
+    /// `attempt` uses the value that the first process made, and returns `None` if one of its locks
+    /// is not free. Then `wait` uses the value of this process. A child shares what its parent knew
+    /// until it finds a lock taken, which may stay so for ever, and begins anew from then on.
     pub fn inherited<'s, R>(
         &'s self,
         make: impl Fn() -> T,
@@ -65,14 +69,18 @@ impl<T> PerProcess<T> {
     ) -> R {
         let first = self.0.get_or_init(|| Own::new(this_process(), make()));
         let a_child_began_anew = first.child.get().is_some();
-        let result = if a_child_began_anew { None } else { attempt(&first.value) };
+        let result = if a_child_began_anew {
+            None
+        } else {
+            attempt(&first.value)
+        };
         result.unwrap_or_else(|| wait(self.get(|_| make())))
     }
 }
 
 impl<T: Default> PerProcess<Mutex<T>> {
-    /// Locks a value that only saves work: see [`inherited`](Self::inherited). Code that panics under
-    /// the lock must leave it intact.
+    /// Locks a value that only saves work: see [`inherited`](Self::inherited). Code that panics
+    /// under the lock must leave it intact.
     pub fn lock_inherited(&self) -> MutexGuard<'_, T> {
         self.inherited(Mutex::default, try_lock, lock)
     }
@@ -91,7 +99,11 @@ impl<T> Default for PerProcess<T> {
 
 /// The number of this process; zero on systems without processes.
 pub(crate) fn this_process() -> u32 {
-    if cfg!(target_family = "wasm") { 0 } else { process::id() }
+    if cfg!(target_family = "wasm") {
+        0
+    } else {
+        process::id()
+    }
 }
 
 /// The lock, unless it is held.

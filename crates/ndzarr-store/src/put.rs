@@ -18,9 +18,10 @@ pub enum Precondition {
 pub enum Put {
     /// The write happened; the pin names the new value (none after an erasure).
     Done(Option<Pin>),
-    /// The precondition did not hold; nothing has changed. Callers that merge read the value again and
-    /// repeat their update at once. A store whose requests go over a network therefore waits before it
-    /// answers so: a random time, longer after each conflict in a row, so that writers do not collide again.
+    /// The precondition did not hold; nothing has changed. Callers that merge read the value again
+    /// and repeat their update at once. A store whose requests go over a network therefore waits
+    /// before it answers so: a random time, longer after each conflict in a row, so that writers do
+    /// not collide again.
     Conflict,
     /// The store cannot check the precondition; nothing has changed.
     Unsupported,

@@ -10,8 +10,8 @@ use bytes::Bytes;
 
 use crate::key::is_numbered;
 use crate::{
-    Can, DirListing, Fetch, Fetched, FetchedPieces, Key, Listed, Locked, Of, Pin, Precondition, Prefix, Put,
-    RangeMerging, StoreError, Temporary, Wait, Want,
+    Can, DirListing, Fetch, Fetched, FetchedPieces, Key, Listed, Locked, Of, Pin, Precondition,
+    Prefix, Put, RangeMerging, StoreError, Temporary, Wait, Want,
 };
 
 /// # What every store promises
@@ -115,7 +115,11 @@ pub trait Store: fmt::Debug + Send + Sync {
         if let Some(inner) = self.inner() {
             return inner.has(key);
         }
-        let fetch = Fetch { key: key.clone(), of: Of::Any, want: Want::Size };
+        let fetch = Fetch {
+            key: key.clone(),
+            of: Of::Any,
+            want: Want::Size,
+        };
         Ok(matches!(self.fetch(&fetch)?, Fetched::Parts { .. }))
     }
 
@@ -126,9 +130,9 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// syncing failed, or the outcome is [`StoreError::Unknown`].
     fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError>;
 
-    /// Removes a value, provided that `only_if` holds. Removing what is absent succeeds. A store may
-    /// answer `Unsupported` to a precondition that [`put`](Self::put) can check; then the caller
-    /// replaces the value instead.
+    /// Removes a value, provided that `only_if` holds. Removing what is absent succeeds. A store
+    /// may answer `Unsupported` to a precondition that [`put`](Self::put) can check; then the
+    /// caller replaces the value instead.
     ///
     /// # Errors
     /// If the store fails.
@@ -150,11 +154,13 @@ pub trait Store: fmt::Debug + Send + Sync {
         Ok(Locked::Unsupported)
     }
 
-    /// Returns `true` if a value that its reader cannot decode is final. `seen` is the pin of what was read.
+    /// Returns `true` if a value that its reader cannot decode is final. `seen` is the pin of what
+    /// was read.
     ///
-    /// Other programs may write a value in place, so that it is blank or cut for a moment. Then this waits
-    /// for them and returns `false`, which means that the caller should read again, or `true` when the wait
-    /// has ended. By default values are replaced as a whole, and every value is final.
+    /// Other programs may write a value in place, so that it is blank or cut for a moment. Then
+    /// this waits for them and returns `false`, which means that the caller should read again, or
+    /// `true` when the wait has ended. By default values are replaced as a whole, and every value
+    /// is final.
     ///
     /// # Errors
     /// As for [`fetch`](Self::fetch); [`Busy`](StoreError::Busy) if another program keeps its lock.
@@ -165,8 +171,8 @@ pub trait Store: fmt::Debug + Send + Sync {
         Ok(true)
     }
 
-    /// A temporary for a new value that is too large for memory; `None` if the store has none. It is
-    /// invisible to everyone else until it is published.
+    /// A temporary for a new value that is too large for memory; `None` if the store has none. It
+    /// is invisible to everyone else until it is published.
     ///
     /// # Errors
     /// If the store fails.
@@ -192,8 +198,8 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// Two numbers that identify the target of a prefix that other prefixes may also lead to, by
     /// symbolic links: equal for all of them, and `None` for the path without links.
     ///
-    /// A walk by [`list_dir`](Self::list_dir) enters each target once: if each of 31 folders has two
-    /// links to the next, there are 2³¹ paths, but 31 targets.
+    /// A walk by [`list_dir`](Self::list_dir) enters each target once: if each of 31 folders has
+    /// two links to the next, there are 2³¹ paths, but 31 targets.
     ///
     /// # Errors
     /// As for [`list_dir`](Self::list_dir).
@@ -204,9 +210,9 @@ pub trait Store: fmt::Debug + Send + Sync {
         Ok(None)
     }
 
-    /// The last segments of prefixes directly below a prefix that [`list_dir`](Self::list_dir) leaves out,
-    /// because they are links that lead back up, where a walk through all prefixes would never end. A walk
-    /// of a known depth can enter them. Empty by default.
+    /// The last segments of prefixes directly below a prefix that [`list_dir`](Self::list_dir)
+    /// leaves out, because they are links that lead back up, where a walk through all prefixes
+    /// would never end. A walk of a known depth can enter them. Empty by default.
     ///
     /// # Errors
     /// As for [`list_dir`](Self::list_dir).
@@ -217,8 +223,8 @@ pub trait Store: fmt::Debug + Send + Sync {
         Ok(Vec::new())
     }
 
-    /// The folder of the local file system that has the values below a prefix, for stores that keep them
-    /// in one: two stores may share folders, by links or under other names. `None` by default.
+    /// The folder of the local file system that has the values below a prefix, for stores that keep
+    /// them in one: two stores may share folders, by links or under other names. `None` by default.
     fn folder(&self, prefix: &Prefix) -> Option<PathBuf> {
         if let Some(inner) = self.inner() {
             return inner.folder(prefix);
@@ -226,8 +232,8 @@ pub trait Store: fmt::Debug + Send + Sync {
         None
     }
 
-    /// Every key below a prefix, unordered, each once. A folder that several links lead to is listed
-    /// below one of them, see [`place`](Self::place).
+    /// Every key below a prefix, unordered, each once. A folder that several links lead to is
+    /// listed below one of them, see [`place`](Self::place).
     ///
     /// # Errors
     /// As for [`list_dir`](Self::list_dir).
@@ -248,21 +254,30 @@ pub trait Store: fmt::Debug + Send + Sync {
     }
 
     /// Passes on every key below a prefix, unordered, each once, and the length of its value in
-    /// bytes. A value that is erased meanwhile may be left out. A value that cannot be looked at, and
-    /// a folder below the prefix that is empty or cannot be listed, are passed on as [`Listed`] says.
-    /// The default makes one request for each length, and holds the names of one folder in memory.
+    /// bytes. A value that is erased meanwhile may be left out. A value that cannot be looked at,
+    /// and a folder below the prefix that is empty or cannot be listed, are passed on as [`Listed`]
+    /// says. The default makes one request for each length, and holds the names of one folder in
+    /// memory.
     ///
     /// # Errors
-    /// As for [`list_dir`](Self::list_dir) and [`fetch`](Self::fetch), but for errors that concern a
-    /// single value or folder.
-    fn list_sizes(&self, prefix: &Prefix, take: &mut dyn FnMut(&Key, Listed)) -> Result<(), StoreError> {
+    /// As for [`list_dir`](Self::list_dir) and [`fetch`](Self::fetch), but for errors that concern
+    /// a single value or folder.
+    fn list_sizes(
+        &self,
+        prefix: &Prefix,
+        take: &mut dyn FnMut(&Key, Listed),
+    ) -> Result<(), StoreError> {
         if let Some(inner) = self.inner() {
             return inner.list_sizes(prefix, take);
         }
         walk(self, prefix, |found| {
             match found {
                 Found::Key(key) => {
-                    let fetch = Fetch { key, of: Of::Any, want: Want::Size };
+                    let fetch = Fetch {
+                        key,
+                        of: Of::Any,
+                        want: Want::Size,
+                    };
                     if let Some(listed) = Listed::of_size(self.fetch(&fetch))? {
                         take(&fetch.key, listed);
                     }
@@ -274,15 +289,15 @@ pub trait Store: fmt::Debug + Send + Sync {
         })
     }
 
-    /// Removes every value below a prefix; `a/` does not include `a` and `ab`. Values that others write
-    /// in the meantime may stay. The caller must not hold a lock below the prefix.
+    /// Removes every value below a prefix; `a/` does not include `a` and `ab`. Values that others
+    /// write in the meantime may stay. The caller must not hold a lock below the prefix.
     ///
-    /// Values whose names are numbers, like those of chunks, are removed last (see [`is_numbered`]), so
-    /// that the documents that describe them are gone before they are.
+    /// Values whose names are numbers, like those of chunks, are removed last (see
+    /// [`is_numbered`]), so that the documents that describe them are gone before they are.
     ///
     /// # Errors
-    /// As for [`list_dir`](Self::list_dir) and [`erase`](Self::erase); [`Busy`](StoreError::Busy) when the
-    /// wait for the lock of a value has ended.
+    /// As for [`list_dir`](Self::list_dir) and [`erase`](Self::erase); [`Busy`](StoreError::Busy)
+    /// when the wait for the lock of a value has ended.
     fn erase_prefix(&self, prefix: &Prefix, wait: Wait<'_>) -> Result<(), StoreError> {
         if let Some(inner) = self.inner() {
             return inner.erase_prefix(prefix, wait);
@@ -297,7 +312,11 @@ pub trait Store: fmt::Debug + Send + Sync {
                 Locked::Unsupported => drop(self.erase(&key, Precondition::None)?),
                 Locked::Busy => {
                     let waited = start.map_or(Duration::ZERO, |start| start.elapsed());
-                    return Err(StoreError::Busy { key: key.to_string(), waited, holder: None });
+                    return Err(StoreError::Busy {
+                        key: key.to_string(),
+                        waited,
+                        holder: None,
+                    });
                 }
             }
         }
@@ -320,8 +339,8 @@ pub trait Store: fmt::Debug + Send + Sync {
         RangeMerging::default()
     }
 
-    /// Returns `true` if writers mostly wait, for example for a disk to sync, so that more threads than
-    /// processors pay off.
+    /// Returns `true` if writers mostly wait, for example for a disk to sync, so that more threads
+    /// than processors pay off.
     fn writes_wait(&self) -> bool {
         if let Some(inner) = self.inner() {
             return inner.writes_wait();

@@ -10,8 +10,8 @@ use bytes::Bytes;
 use futures_timer::Delay;
 use futures_util::future::BoxFuture;
 use ndzarr_store::{
-    AsyncStore, DirListing, Fetch, Fetched, Key, MemoryStore, Precondition, Prefix, Put, Store, StoreError,
-    Wait, block_on,
+    AsyncStore, DirListing, Fetch, Fetched, Key, MemoryStore, Precondition, Prefix, Put, Store,
+    StoreError, Wait, block_on,
 };
 
 use crate::counting_store::{Counters, Counts};
@@ -56,7 +56,10 @@ impl Latency {
     /// A latency that does not depend on the size of the answer.
     #[must_use]
     pub fn per_request(request: Duration) -> Self {
-        Self { request, mebibyte: Duration::ZERO }
+        Self {
+            request,
+            mebibyte: Duration::ZERO,
+        }
     }
 }
 
@@ -70,11 +73,16 @@ impl AsyncMemoryStore {
     /// A store of the values in `memory`, which can still be used on its own.
     #[must_use]
     pub fn over(memory: MemoryStore, latency: Latency) -> Self {
-        Self { memory, latency, polls: 0, counters: Arc::default() }
+        Self {
+            memory,
+            latency,
+            polls: 0,
+            counters: Arc::default(),
+        }
     }
 
-    /// Has requests polled this many times before they are answered, however fast the machine is, so
-    /// that a caller that sends several at once has time to send them.
+    /// Has requests polled this many times before they are answered, however fast the machine is,
+    /// so that a caller that sends several at once has time to send them.
     ///
     /// ```
     /// use ndzarr_testkit::{AsyncMemoryStore, Latency};
@@ -121,7 +129,12 @@ impl AsyncMemoryStore {
     async fn transfer(&self, fetched: &Fetched) {
         if let Fetched::Parts { parts, .. } = fetched {
             let byte_len: usize = parts.iter().map(Bytes::len).sum();
-            delay(self.latency.mebibyte.mul_f64(byte_len as f64 / f64::from(1 << 20))).await;
+            delay(
+                self.latency
+                    .mebibyte
+                    .mul_f64(byte_len as f64 / f64::from(1 << 20)),
+            )
+            .await;
         }
     }
 }
@@ -161,7 +174,11 @@ impl AsyncStore for AsyncMemoryStore {
         })
     }
 
-    fn erase<'a>(&'a self, key: &'a Key, only_if: Precondition) -> BoxFuture<'a, Result<Put, StoreError>> {
+    fn erase<'a>(
+        &'a self,
+        key: &'a Key,
+        only_if: Precondition,
+    ) -> BoxFuture<'a, Result<Put, StoreError>> {
         Box::pin(async move {
             let _in_flight = self.counters.erase();
             self.wait().await;
@@ -177,7 +194,10 @@ impl AsyncStore for AsyncMemoryStore {
         })
     }
 
-    fn list_prefix<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<Vec<Key>, StoreError>> {
+    fn list_prefix<'a>(
+        &'a self,
+        prefix: &'a Prefix,
+    ) -> BoxFuture<'a, Result<Vec<Key>, StoreError>> {
         Box::pin(async move {
             let _in_flight = self.counters.list();
             self.wait().await;

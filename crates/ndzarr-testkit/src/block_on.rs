@@ -3,8 +3,8 @@
 use bytes::Bytes;
 use futures_util::TryStreamExt;
 use ndzarr_store::{
-    AsyncStore, Can, DirListing, Fetch, Fetched, Key, Listed, Precondition, Prefix, Put, RangeMerging, Store,
-    StoreError, Wait,
+    AsyncStore, Can, DirListing, Fetch, Fetched, Key, Listed, Precondition, Prefix, Put,
+    RangeMerging, Store, StoreError, Wait,
 };
 
 /// An asynchronous store with blocking calls, which wait as [`AsyncStore::block_on`] does.
@@ -12,7 +12,10 @@ use ndzarr_store::{
 pub struct BlockOn<S: ?Sized>(pub Box<S>);
 
 impl<S: AsyncStore + ?Sized> BlockOn<S> {
-    fn wait<T>(&self, request: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
+    fn wait<T>(
+        &self,
+        request: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
         let store: &dyn AsyncStore = &self.0;
         store.wait(request)?
     }
@@ -37,7 +40,10 @@ impl<S: AsyncStore + ?Sized> Store for BlockOn<S> {
 
     fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
         let pages: Vec<DirListing> = self.wait(self.0.list_dir_pages(prefix).try_collect())?;
-        let mut listing = DirListing { keys: Vec::new(), prefixes: Vec::new() };
+        let mut listing = DirListing {
+            keys: Vec::new(),
+            prefixes: Vec::new(),
+        };
         for page in pages {
             listing.keys.extend(page.keys);
             listing.prefixes.extend(page.prefixes);
@@ -49,7 +55,11 @@ impl<S: AsyncStore + ?Sized> Store for BlockOn<S> {
         self.wait(self.0.list_prefix(prefix))
     }
 
-    fn list_sizes(&self, prefix: &Prefix, take: &mut dyn FnMut(&Key, Listed)) -> Result<(), StoreError> {
+    fn list_sizes(
+        &self,
+        prefix: &Prefix,
+        take: &mut dyn FnMut(&Key, Listed),
+    ) -> Result<(), StoreError> {
         let pages: Vec<Vec<(Key, Listed)>> = self.wait(self.0.list_sizes(prefix).try_collect())?;
         for (key, listed) in pages.into_iter().flatten() {
             take(&key, listed);

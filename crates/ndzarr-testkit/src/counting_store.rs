@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use ndzarr_store::{
-    DirListing, Fetch, Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Prefix, Put, Store, StoreError,
-    Temporary, Wait, Want,
+    DirListing, Fetch, Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Prefix, Put, Store,
+    StoreError, Temporary, Wait, Want,
 };
 
 use crate::forward;
@@ -95,7 +95,9 @@ impl Counters {
             erases: take(&self.erases),
             lists: take(&self.lists),
             locks: take(&self.locks),
-            max_in_flight: self.max_in_flight.swap(get(&self.in_flight), Ordering::Relaxed),
+            max_in_flight: self
+                .max_in_flight
+                .swap(get(&self.in_flight), Ordering::Relaxed),
         }
     }
 
@@ -148,7 +150,10 @@ impl Drop for InFlight<'_> {
 impl<S> CountingStore<S> {
     /// Counts the requests to this store.
     pub fn new(inner: S) -> Self {
-        Self { inner, counters: Arc::default() }
+        Self {
+            inner,
+            counters: Arc::default(),
+        }
     }
 
     /// The store that answers.
@@ -173,7 +178,9 @@ impl<S: Store> Store for CountingStore<S> {
 
     fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
         let _in_flight = self.counters.fetch();
-        self.inner.fetch(fetch).inspect(|fetched| self.counters.answered(fetched))
+        self.inner
+            .fetch(fetch)
+            .inspect(|fetched| self.counters.answered(fetched))
     }
 
     fn has(&self, key: &Key) -> Result<bool, StoreError> {
@@ -194,9 +201,10 @@ impl<S: Store> Store for CountingStore<S> {
     fn lock(&self, key: &Key, wait: Wait<'_>) -> Result<Locked, StoreError> {
         add(&self.counters.locks, 1);
         Ok(match self.inner.lock(key, wait)? {
-            Locked::Held(lock) => {
-                Locked::Held(Box::new(CountingLock { lock, counters: Arc::clone(&self.counters) }))
-            }
+            Locked::Held(lock) => Locked::Held(Box::new(CountingLock {
+                lock,
+                counters: Arc::clone(&self.counters),
+            })),
             other => other,
         })
     }
@@ -204,7 +212,12 @@ impl<S: Store> Store for CountingStore<S> {
     fn temporary(&self, key: &Key) -> Result<Option<Box<dyn Temporary>>, StoreError> {
         let counters = Arc::clone(&self.counters);
         let temporary = self.inner.temporary(key)?;
-        Ok(temporary.map(|temporary| Box::new(CountingTemporary { temporary, counters }) as _))
+        Ok(temporary.map(|temporary| {
+            Box::new(CountingTemporary {
+                temporary,
+                counters,
+            }) as _
+        }))
     }
 
     fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
@@ -235,7 +248,9 @@ impl KeyLock for CountingLock {
 
     fn fetch(&mut self, of: Of, want: Want) -> Result<Fetched, StoreError> {
         let _in_flight = self.counters.fetch();
-        self.lock.fetch(of, want).inspect(|fetched| self.counters.answered(fetched))
+        self.lock
+            .fetch(of, want)
+            .inspect(|fetched| self.counters.answered(fetched))
     }
 
     fn append(&mut self, part: &[u8]) -> Result<u64, StoreError> {
@@ -285,7 +300,10 @@ impl Temporary for CountingTemporary {
     }
 
     fn publish(self: Box<Self>, lock: Box<dyn KeyLock>) -> Result<Pin, StoreError> {
-        let Self { temporary, counters } = *self;
+        let Self {
+            temporary,
+            counters,
+        } = *self;
         let _in_flight = counters.put(&[]);
         temporary.publish(lock)
     }

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use ndzarr_store::{
-    AsyncStore, Can, DirListing, Fetch, Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Prefix, Put,
-    RangeMerging, Store, StoreError, Temporary, Wait, Want,
+    AsyncStore, Can, DirListing, Fetch, Fetched, Key, KeyLock, Locked, Of, Pin, Precondition,
+    Prefix, Put, RangeMerging, Store, StoreError, Temporary, Wait, Want,
 };
 
 use crate::forward;
@@ -82,7 +82,10 @@ enum When {
 impl<S> FaultStore<S> {
     /// A store that does not fail yet.
     pub fn new(inner: S) -> Self {
-        Self { inner, faults: Faults::default() }
+        Self {
+            inner,
+            faults: Faults::default(),
+        }
     }
 
     /// The store that answers when it does not fail.
@@ -92,19 +95,31 @@ impl<S> FaultStore<S> {
 
     /// Lets `after` more calls of this kind succeed, fails the next one, and then succeeds again.
     pub fn fail_nth(&self, call: Call, after: u64, error: StoreError) {
-        self.faults.list().push(Fault { call, when: When::Nth(after), error });
+        self.faults.list().push(Fault {
+            call,
+            when: When::Nth(after),
+            error,
+        });
     }
 
-    /// Lets `after` more calls of this kind succeed, and fails all others until [`heal`](Self::heal), as if the process
-    /// had been killed at that call.
+    /// Lets `after` more calls of this kind succeed, and fails all others until
+    /// [`heal`](Self::heal), as if the process had been killed at that call.
     pub fn fail_from(&self, call: Call, after: u64, error: StoreError) {
-        self.faults.list().push(Fault { call, when: When::From(after), error });
+        self.faults.list().push(Fault {
+            call,
+            when: When::From(after),
+            error,
+        });
     }
 
     /// Fails every call of this kind on this key, or this prefix for listings, until
     /// [`heal`](Self::heal).
     pub fn fail_key(&self, call: Call, key: impl ToString, error: StoreError) {
-        self.faults.list().push(Fault { call, when: When::Name(key.to_string()), error });
+        self.faults.list().push(Fault {
+            call,
+            when: When::Name(key.to_string()),
+            error,
+        });
     }
 
     /// Stops failing. Returns how many faults were set and did not occur, including those that stay
@@ -167,9 +182,11 @@ impl<S: Store> Store for FaultStore<S> {
     fn lock(&self, key: &Key, wait: Wait<'_>) -> Result<Locked, StoreError> {
         self.faults.check(Call::Lock, key.as_str())?;
         Ok(match self.inner.lock(key, wait)? {
-            Locked::Held(lock) => {
-                Locked::Held(Box::new(FaultLock { lock, key: key.clone(), faults: self.faults.clone() }))
-            }
+            Locked::Held(lock) => Locked::Held(Box::new(FaultLock {
+                lock,
+                key: key.clone(),
+                faults: self.faults.clone(),
+            })),
             other => other,
         })
     }
@@ -177,7 +194,11 @@ impl<S: Store> Store for FaultStore<S> {
     fn temporary(&self, key: &Key) -> Result<Option<Box<dyn Temporary>>, StoreError> {
         self.faults.check(Call::Temporary, key.as_str())?;
         Ok(self.inner.temporary(key)?.map(|temporary| {
-            Box::new(FaultTemporary { temporary, key: key.clone(), faults: self.faults.clone() }) as _
+            Box::new(FaultTemporary {
+                temporary,
+                key: key.clone(),
+                faults: self.faults.clone(),
+            }) as _
         }))
     }
 
@@ -221,7 +242,11 @@ impl<S: AsyncStore> AsyncStore for FaultStore<S> {
         })
     }
 
-    fn erase<'a>(&'a self, key: &'a Key, only_if: Precondition) -> BoxFuture<'a, Result<Put, StoreError>> {
+    fn erase<'a>(
+        &'a self,
+        key: &'a Key,
+        only_if: Precondition,
+    ) -> BoxFuture<'a, Result<Put, StoreError>> {
         Box::pin(async move {
             self.faults.check(Call::Erase, key.as_str())?;
             self.inner.erase(key, only_if).await
@@ -235,7 +260,10 @@ impl<S: AsyncStore> AsyncStore for FaultStore<S> {
         })
     }
 
-    fn list_prefix<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<Vec<Key>, StoreError>> {
+    fn list_prefix<'a>(
+        &'a self,
+        prefix: &'a Prefix,
+    ) -> BoxFuture<'a, Result<Vec<Key>, StoreError>> {
         Box::pin(async move {
             self.faults.check(Call::List, prefix.as_str())?;
             self.inner.list_prefix(prefix).await

@@ -6,8 +6,8 @@ use std::thread::{self, ThreadId};
 
 use bytes::Bytes;
 use ndzarr_store::{
-    Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Prefix, Put, Store, StoreError, Wait, Want,
-    is_numbered,
+    Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Prefix, Put, Store, StoreError, Wait,
+    Want, is_numbered,
 };
 
 use crate::forward;
@@ -47,7 +47,12 @@ impl LockOrder {
     /// belong to that call, on any thread. The lock of a chunk is taken, used and released by one
     /// thread.
     pub fn caller<S>(&self, inner: S) -> LockOrderStore<S> {
-        LockOrderStore { inner, order: self.clone(), held: Arc::default(), refused: Arc::default() }
+        LockOrderStore {
+            inner,
+            order: self.clone(),
+            held: Arc::default(),
+            refused: Arc::default(),
+        }
     }
 
     /// The locks held while another one was waited for.
@@ -67,7 +72,10 @@ impl LockOrder {
             let mut reached = BTreeSet::new();
             while let Some(kind) = pending.pop() {
                 for (_, wanted) in seen.keys().filter(|(held, _)| held == kind) {
-                    assert_ne!(wanted, start, "locks are taken in a circle; held and waited for: {seen:#?}");
+                    assert_ne!(
+                        wanted, start,
+                        "locks are taken in a circle; held and waited for: {seen:#?}"
+                    );
                     if reached.insert(wanted) {
                         pending.push(wanted);
                     }
@@ -101,10 +109,17 @@ impl<S> LockOrderStore<S> {
             if is_numbered(held.name()) && *thread != this_thread {
                 continue;
             }
-            self.order.seen().entry((kind(held), kind(key))).or_insert_with(|| [held.clone(), key.clone()]);
+            self.order
+                .seen()
+                .entry((kind(held), kind(key)))
+                .or_insert_with(|| [held.clone(), key.clone()]);
             if held == key {
                 let what = "the call holds it itself".to_owned();
-                return Err(StoreError::Other { action: "lock", key: key.to_string(), what });
+                return Err(StoreError::Other {
+                    action: "lock",
+                    key: key.to_string(),
+                    what,
+                });
             }
         }
         Ok(())
@@ -114,8 +129,15 @@ impl<S> LockOrderStore<S> {
 fn kind(key: &Key) -> String {
     let name = key.name();
     // The draft's documents begin with the name of their node.
-    let of_draft = [".array.json", ".group.json"].into_iter().find(|end| name.ends_with(end));
-    if is_numbered(name) { "chunk" } else { of_draft.unwrap_or(name) }.to_owned()
+    let of_draft = [".array.json", ".group.json"]
+        .into_iter()
+        .find(|end| name.ends_with(end));
+    if is_numbered(name) {
+        "chunk"
+    } else {
+        of_draft.unwrap_or(name)
+    }
+    .to_owned()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -145,7 +167,10 @@ impl<S: Store> Store for LockOrderStore<S> {
             Locked::Held(_) if tries && lock(&self.refused).insert(key.clone()) => Locked::Busy,
             Locked::Held(inner) => {
                 lock(&self.held).push((key.clone(), thread::current().id()));
-                let held = Held { key: key.clone(), all: Arc::clone(&self.held) };
+                let held = Held {
+                    key: key.clone(),
+                    all: Arc::clone(&self.held),
+                };
                 Locked::Held(Box::new(OrderedLock { held, inner }))
             }
             other => other,
@@ -154,9 +179,15 @@ impl<S: Store> Store for LockOrderStore<S> {
 
     fn erase_prefix(&self, prefix: &Prefix, wait: Wait<'_>) -> Result<(), StoreError> {
         // Held keys may have no value yet, so that they are not listed.
-        let held: Vec<Key> = lock(&self.held).iter().map(|(key, _)| key.clone()).collect();
+        let held: Vec<Key> = lock(&self.held)
+            .iter()
+            .map(|(key, _)| key.clone())
+            .collect();
         let mut keys = self.inner.list_prefix(prefix)?;
-        keys.extend(held.into_iter().filter(|key| key.as_str().starts_with(prefix.as_str())));
+        keys.extend(
+            held.into_iter()
+                .filter(|key| key.as_str().starts_with(prefix.as_str())),
+        );
         for key in &keys {
             self.note_wait(key)?;
         }

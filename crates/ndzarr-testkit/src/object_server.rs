@@ -21,8 +21,8 @@ pub use stored::objects::{BUCKET, Objects};
 
 /// A server on a free port of the loopback interface. It ends when it is dropped.
 ///
-/// It does not check signatures. Times do not come from the real clock: they advance by a second with
-/// each write.
+/// It does not check signatures. Times do not come from the real clock: they advance by a second
+/// with each write.
 ///
 /// ```
 /// use std::io::{Read, Write};
@@ -55,7 +55,10 @@ impl ObjectServer {
     ///
     /// When the system gives no port or thread.
     pub fn start(dialect: Dialect) -> Self {
-        Self::on(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has free ports"), dialect)
+        Self::on(
+            TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has free ports"),
+            dialect,
+        )
     }
 
     /// [`start`](Self::start) on a listener of the caller's, such as one with a longer queue.
@@ -64,7 +67,9 @@ impl ObjectServer {
     ///
     /// When the listener has no port or the system gives no thread.
     pub fn on(listener: TcpListener, dialect: Dialect) -> Self {
-        let address = listener.local_addr().expect("the listener is bound to a port");
+        let address = listener
+            .local_addr()
+            .expect("the listener is bound to a port");
         let server = Arc::new(Server {
             objects: Objects::new(dialect),
             shared: Shared::default(),
@@ -72,8 +77,15 @@ impl ObjectServer {
         });
         let shared = Arc::clone(&server);
         let accept = move || accept(&listener, &shared);
-        let accepting = Builder::new().name("object-server".into()).spawn(accept).expect("a thread starts");
-        Self { address, server, accepting: Some(accepting) }
+        let accepting = Builder::new()
+            .name("object-server".into())
+            .spawn(accept)
+            .expect("a thread starts");
+        Self {
+            address,
+            server,
+            accepting: Some(accepting),
+        }
     }
 
     /// Host and port.
@@ -109,7 +121,11 @@ impl ObjectServer {
     /// Runs `hook` before each request is carried out, for instance to change an object between two
     /// requests of a client.
     pub fn before_each(&self, hook: impl Fn(&Request) + Send + Sync + 'static) {
-        *self.server.hook.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(hook));
+        *self
+            .server
+            .hook
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(hook));
     }
 
     /// Leaves requests without an answer until the result is dropped.
@@ -151,8 +167,8 @@ impl Drop for ObjectServer {
 pub struct Held<'s>(&'s Shared);
 
 impl Held<'_> {
-    /// Waits until this many requests are held: earlier ones, whose answers the server has not quite
-    /// finished, do not count.
+    /// Waits until this many requests are held: earlier ones, whose answers the server has not
+    /// quite finished, do not count.
     pub fn wait_for(&self, n: usize) {
         self.0.wait_held(n);
     }
@@ -167,7 +183,9 @@ impl Drop for Held<'_> {
 fn accept(listener: &TcpListener, server: &Arc<Server>) {
     let mut threads: Vec<JoinHandle<()>> = Vec::new();
     while let Ok((stream, _)) = listener.accept() {
-        let Some(connection) = Connection::new(stream, Arc::clone(server)) else { break };
+        let Some(connection) = Connection::new(stream, Arc::clone(server)) else {
+            break;
+        };
         threads.retain(|thread| !thread.is_finished());
         threads.push(
             Builder::new()

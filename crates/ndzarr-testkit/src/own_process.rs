@@ -10,7 +10,9 @@ use std::process::Command;
 #[macro_export]
 macro_rules! in_own_process {
     () => {
-        if $crate::has_own_process(::std::any::type_name_of_val(&|| ())) == $crate::OwnProcess::Ended {
+        if $crate::has_own_process(::std::any::type_name_of_val(&|| ()))
+            == $crate::OwnProcess::Ended
+        {
             return;
         }
     };
@@ -26,14 +28,17 @@ pub enum OwnProcess {
     Ended,
 }
 
-/// Called by [`in_own_process!`] with the path of a closure in the test, as `it::a::test::{{closure}}`.
+/// Called by [`in_own_process!`] with the path of a closure in the test, as
+/// `it::a::test::{{closure}}`.
 #[doc(hidden)]
 #[must_use]
 pub fn has_own_process(closure: &str) -> OwnProcess {
     if has_started() {
         return OwnProcess::Here;
     }
-    let test = closure.split_once("::").and_then(|(_, path)| path.strip_suffix("::{{closure}}"));
+    let test = closure
+        .split_once("::")
+        .and_then(|(_, path)| path.strip_suffix("::{{closure}}"));
     let test = test.expect("the names of closures have this form");
     run(test, |command| command);
     OwnProcess::Ended
@@ -47,14 +52,22 @@ pub fn has_started() -> bool {
     env::var_os(STARTED).is_some()
 }
 
-/// Runs a test again, `module::test`, in a process with these variables. Those of services, proxies and
-/// certificates are not inherited, and `HOME` is empty.
+/// Runs a test again, `module::test`, in a process with these variables. Those of services, proxies
+/// and certificates are not inherited, and `HOME` is empty.
 ///
 /// # Panics
 ///
 /// When the test fails or does not exist.
 pub fn run_with_variables(test: &str, variables: &[(&str, &str)]) {
-    const REMOVED: [&str; 7] = ["AWS_", "GOOGLE_", "GCE_", "AZURE_", "IDENTITY_", "_PROXY", "SSL_CERT_"];
+    const REMOVED: [&str; 7] = [
+        "AWS_",
+        "GOOGLE_",
+        "GCE_",
+        "AZURE_",
+        "IDENTITY_",
+        "_PROXY",
+        "SSL_CERT_",
+    ];
     run(test, |command| {
         for (name, _) in env::vars_os() {
             let upper = name.to_string_lossy().to_ascii_uppercase();
@@ -62,12 +75,15 @@ pub fn run_with_variables(test: &str, variables: &[(&str, &str)]) {
                 command.env_remove(&name);
             }
         }
-        command.env("HOME", "").env("USERPROFILE", "").envs(variables.iter().copied())
+        command
+            .env("HOME", "")
+            .env("USERPROFILE", "")
+            .envs(variables.iter().copied())
     });
 }
 
-/// Runs a test again, `module::test`, in a process of a user who is not root, if this one is root's:
-/// permissions are then checked.
+/// Runs a test again, `module::test`, in a process of a user who is not root, if this one is
+/// root's: permissions are then checked.
 ///
 /// # Panics
 ///
@@ -92,9 +108,15 @@ fn run(test: &str, prepare: impl FnOnce(&mut Command) -> &mut Command) {
         env::current_exe().expect("the system knows the path of this program")
     };
     let mut command = Command::new(program);
-    command.args(["--exact", test, "--include-ignored", "--nocapture"]).env(STARTED, "");
+    command
+        .args(["--exact", test, "--include-ignored", "--nocapture"])
+        .env(STARTED, "");
     let output = prepare(&mut command).output().expect("the program starts");
     let stdout = String::from_utf8_lossy(&output.stdout);
     let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && stdout.contains("1 passed"), "{}\n{stdout}{stderr}", output.status);
+    assert!(
+        output.status.success() && stdout.contains("1 passed"),
+        "{}\n{stdout}{stderr}",
+        output.status
+    );
 }

@@ -30,6 +30,10 @@ impl<S: Store> Store for PiecesStore<S> {
     forward!(inner: name, fetch, put, erase, lock, list_dir, can);
 
     fn range_merging(&self) -> RangeMerging {
-        RangeMerging { gap: 0, piece: Some(self.piece), ..self.inner.range_merging() }
+        RangeMerging {
+            gap: 0,
+            piece: Some(self.piece),
+            ..self.inner.range_merging()
+        }
     }
 }

@@ -39,7 +39,12 @@ impl<S: Store> Store for PlainStore<S> {
     forward!(0: name, fetch, list_dir, list_prefix, range_merging);
 
     fn can(&self) -> Can {
-        Can { put_if: false, erase_if: false, lock: false, ..self.0.can() }
+        Can {
+            put_if: false,
+            erase_if: false,
+            lock: false,
+            ..self.0.can()
+        }
     }
 
     fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError> {

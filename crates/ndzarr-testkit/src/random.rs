@@ -34,7 +34,11 @@ impl Random {
         let mut range = |&n: &u64| {
             let a = self.below(n + 1);
             let b = self.below(n + 1);
-            if a == b && b < n { a..b + 1 } else { a.min(b)..a.max(b) }
+            if a == b && b < n {
+                a..b + 1
+            } else {
+                a.min(b)..a.max(b)
+            }
         };
         shape.iter().map(&mut range).collect()
     }

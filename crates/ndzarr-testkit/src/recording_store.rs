@@ -58,7 +58,10 @@ impl Change {
 impl<S> RecordingStore<S> {
     /// A store with an empty log.
     pub fn new(inner: S) -> Self {
-        Self { inner, log: Arc::default() }
+        Self {
+            inner,
+            log: Arc::default(),
+        }
     }
 
     /// The changes up to now.
@@ -80,7 +83,10 @@ impl<S: Store> Store for RecordingStore<S> {
         let mut log = self.changes();
         let put = self.inner.put(key, parts, only_if)?;
         if matches!(put, Put::Done(_)) {
-            log.push(Change { key: key.clone(), value: Some(parts.concat().into()) });
+            log.push(Change {
+                key: key.clone(),
+                value: Some(parts.concat().into()),
+            });
         }
         Ok(put)
     }
@@ -89,7 +95,10 @@ impl<S: Store> Store for RecordingStore<S> {
         let mut log = self.changes();
         let put = self.inner.erase(key, only_if)?;
         if matches!(put, Put::Done(_)) {
-            log.push(Change { key: key.clone(), value: None });
+            log.push(Change {
+                key: key.clone(),
+                value: None,
+            });
         }
         Ok(put)
     }

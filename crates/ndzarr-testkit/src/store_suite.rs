@@ -24,7 +24,11 @@ use crate::BlockOn;
 /// abilities that [`Store::can`] states. An ability that they lack is not checked further.
 pub fn check_store(make: impl Fn() -> Box<dyn Store>) -> Can {
     let can = probe(&*make());
-    assert_eq!(make().can(), can, "the stated abilities are those that it has");
+    assert_eq!(
+        make().can(),
+        can,
+        "the stated abilities are those that it has"
+    );
     values::check(&make);
     pins::check(&make);
     if can.put_if {
@@ -57,8 +61,9 @@ pub fn check_async_store(make: impl Fn() -> Box<dyn AsyncStore>) -> Can {
     check_store(|| Box::new(BlockOn(make())))
 }
 
-/// Panics unless values of the stores that `make` creates are read, replaced and erased as [`Store`]
-/// documents. This is for a store that consists of several programs, and promises no more.
+/// Panics unless values of the stores that `make` creates are read, replaced and erased as
+/// [`Store`] documents. This is for a store that consists of several programs, and promises no
+/// more.
 pub fn check_values(make: impl Fn() -> Box<dyn Store>) {
     values::check(&make);
 }
@@ -66,11 +71,25 @@ pub fn check_values(make: impl Fn() -> Box<dyn Store>) {
 /// The abilities that a store has, by trying each.
 fn probe(store: &dyn Store) -> Can {
     let at = key("probe");
-    let put_if = !matches!(ok(store.put(&at, &["x".into()], Precondition::Absent)), Put::Unsupported);
+    let put_if = !matches!(
+        ok(store.put(&at, &["x".into()], Precondition::Absent)),
+        Put::Unsupported
+    );
     calls::put(store, "probe", "y");
-    let Some((_, pin)) = calls::get(store, "probe") else { panic!("it was put") };
-    let erase_if = !matches!(ok(store.erase(&at, Precondition::Current(pin))), Put::Unsupported);
+    let Some((_, pin)) = calls::get(store, "probe") else {
+        panic!("it was put")
+    };
+    let erase_if = !matches!(
+        ok(store.erase(&at, Precondition::Current(pin))),
+        Put::Unsupported
+    );
     let lock = !matches!(ok(store.lock(&at, Wait::Try)), Locked::Unsupported);
     let list = store.list_dir(&Prefix::root()).is_ok();
-    Can { write: true, put_if, erase_if, lock, list }
+    Can {
+        write: true,
+        put_if,
+        erase_if,
+        lock,
+        list,
+    }
 }

@@ -15,16 +15,24 @@ const LARGEST: u64 = 1 << 20;
 pub fn check(data: &[u8]) {
     let open = || {
         let memory = MemoryStore::new();
-        memory.set("a.zip", Bytes::copy_from_slice(data)).expect("the name is a valid key");
+        memory
+            .set("a.zip", Bytes::copy_from_slice(data))
+            .expect("the name is a valid key");
         ZipStore::open(memory, Key::new("a.zip").expect("the name is a valid key"))
     };
-    let (Ok(store), Ok(fresh)) = (open(), open()) else { return };
-    let keys = store.list_prefix(&Prefix::root()).expect("an archive lists");
+    let (Ok(store), Ok(fresh)) = (open(), open()) else {
+        return;
+    };
+    let keys = store
+        .list_prefix(&Prefix::root())
+        .expect("an archive lists");
     assert_eq!(keys.len(), store.n_values());
     listed(&store, &Prefix::root(), &keys);
     for key in keys {
         assert!(store.has(&key).expect("the directory says so"));
-        let Ok((size, whole)) = read(&store, &key, Want::Whole { limit: LARGEST }) else { continue };
+        let Ok((size, whole)) = read(&store, &key, Want::Whole { limit: LARGEST }) else {
+            continue;
+        };
         assert_eq!((whole.len(), whole[0].len() as u64), (1, size));
         let whole = &whole[0];
         let middle = size / 3;
@@ -41,7 +49,11 @@ pub fn check(data: &[u8]) {
 }
 
 fn read(store: &impl Store, key: &Key, want: Want) -> Result<(u64, Vec<Bytes>), StoreError> {
-    match store.fetch(&Fetch { key: key.clone(), of: Of::Any, want })? {
+    match store.fetch(&Fetch {
+        key: key.clone(),
+        of: Of::Any,
+        want,
+    })? {
         Fetched::Parts { size, parts, .. } => Ok((size, parts)),
         other => panic!("it is listed: {other:?}"),
     }

@@ -15,14 +15,27 @@ pub fn check(data: &[u8]) {
 }
 
 fn run(choices: &mut Unstructured<'_>) -> Result<()> {
-    let container = if choices.arbitrary()? { Container::Raw } else { Container::Zlib };
+    let container = if choices.arbitrary()? {
+        Container::Raw
+    } else {
+        Container::Zlib
+    };
     // Mostly level 1, which has its own implementation.
-    let level = if choices.ratio(3, 4)? { 1 } else { choices.int_in_range(0..=9)? };
+    let level = if choices.ratio(3, 4)? {
+        1
+    } else {
+        choices.int_in_range(0..=9)?
+    };
     let content = content(choices)?;
     let mut encoded = Vec::new();
-    Deflater::new().append(&content, level, container, &mut encoded).expect("the level exists");
+    Deflater::new()
+        .append(&content, level, container, &mut encoded)
+        .expect("the level exists");
     let mut decoded = vec![0; content.len()];
-    assert!(Inflater::new().fill(&encoded, container, &mut decoded), "it decodes");
+    assert!(
+        Inflater::new().fill(&encoded, container, &mut decoded),
+        "it decodes"
+    );
     assert!(decoded == content, "to the same");
     Ok(())
 }

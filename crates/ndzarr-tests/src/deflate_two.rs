@@ -16,13 +16,19 @@ pub fn check(data: &[u8]) {
 }
 
 fn run(choices: &mut Unstructured<'_>) -> Result<()> {
-    let container = if choices.arbitrary()? { Container::Raw } else { Container::Zlib };
+    let container = if choices.arbitrary()? {
+        Container::Raw
+    } else {
+        Container::Zlib
+    };
     let level = choices.int_in_range(0..=9)?;
     let mut streams = [Vec::new(), Vec::new()];
     let mut out = [Vec::new(), Vec::new()];
     for (stream, out) in streams.iter_mut().zip(&mut out) {
         let content = content(choices)?;
-        Deflater::new().append(&content, level, container, stream).expect("the level exists");
+        Deflater::new()
+            .append(&content, level, container, stream)
+            .expect("the level exists");
         damage(stream, choices)?;
         out.resize(content.len(), 0);
     }
@@ -31,7 +37,10 @@ fn run(choices: &mut Unstructured<'_>) -> Result<()> {
     if inflater.fill_two(src, container, out.each_mut().map(|out| &mut out[..])) {
         for (stream, out) in streams.iter().zip(&out) {
             let mut alone = vec![0; out.len()];
-            assert!(inflater.fill(stream, container, &mut alone), "it decodes by itself");
+            assert!(
+                inflater.fill(stream, container, &mut alone),
+                "it decodes by itself"
+            );
             assert!(alone == *out, "to the same");
         }
     }

@@ -13,14 +13,19 @@ pub(crate) fn check(documents: &[(&str, &[u8])], path: &str) {
     for (key, value) in documents {
         store.set(key, value.to_vec()).expect("the keys are valid");
     }
-    for node in [AnyNode::open((&store, path)), Group::open((&store, path)).map(AnyNode::Group)] {
+    for node in [
+        AnyNode::open((&store, path)),
+        Group::open((&store, path)).map(AnyNode::Group),
+    ] {
         let Ok(node) = node else { continue };
         match node {
             AnyNode::Array(array) => check_array(array),
             AnyNode::Group(mut group) => {
                 let _ = group.walk();
                 let before = group.attributes().clone();
-                if !before.contains_key("fuzz") && group.merge_attributes(json!({"fuzz": 1})).is_ok() {
+                if !before.contains_key("fuzz")
+                    && group.merge_attributes(json!({"fuzz": 1})).is_ok()
+                {
                     check_merged(before, group.attributes());
                 }
             }
@@ -54,7 +59,11 @@ fn check_array(mut array: AnyArray) {
         match read {
             Ok(bytes) => assert_eq!(bytes, spec.fill_value.bytes(), "what is not stored is fill"),
             Err(error) => {
-                let expected = [ErrorKind::Unsupported, ErrorKind::OutOfMemory, ErrorKind::InvalidMetadata];
+                let expected = [
+                    ErrorKind::Unsupported,
+                    ErrorKind::OutOfMemory,
+                    ErrorKind::InvalidMetadata,
+                ];
                 // The document can be where a chunk would be.
                 let in_the_way = error.kind() == ErrorKind::Corrupt && error.key().is_some();
                 assert!(expected.contains(&error.kind()) || in_the_way, "{error:?}");
@@ -69,8 +78,13 @@ fn check_array(mut array: AnyArray) {
 }
 
 fn is_padded(data_type: &DataType) -> bool {
-    let DataType::Struct(data_type) = data_type else { return false };
-    data_type.fields().iter().any(|field| field.is_padding() || is_padded(&field.data_type))
+    let DataType::Struct(data_type) = data_type else {
+        return false;
+    };
+    data_type
+        .fields()
+        .iter()
+        .any(|field| field.is_padding() || is_padded(&field.data_type))
 }
 
 fn check_merged(mut before: Map<String, Value>, after: &Map<String, Value>) {

@@ -29,13 +29,33 @@ pub const KINDS: [(char, &str); 6] = [
 
 /// Runs an input.
 pub fn check(data: &[u8]) {
-    let Some((&kind, document)) = data.split_first() else { return };
+    let Some((&kind, document)) = data.split_first() else {
+        return;
+    };
     match kind % 6 {
-        0 => document::check(&[("zarr.json", ENTRY_A), ("meta/a.array.json", document)], "a"),
-        1 => document::check(&[("zarr.json", ENTRY_B), ("meta/root/a.array.json", document)], "a"),
-        2 => document::check(&[("zarr.json", ENTRY_A), ("meta/a.group.json", document)], "a"),
-        3 => document::check(&[("zarr.json", ENTRY_B), ("meta/root/a.group.json", document)], "a"),
-        4 => document::check(&[("zarr.json", document), ("meta/a.array.json", ARRAY_A)], "a"),
-        _ => document::check(&[("zarr.json", document), ("meta/root/a.array.json", ARRAY_B)], "a"),
+        0 => document::check(
+            &[("zarr.json", ENTRY_A), ("meta/a.array.json", document)],
+            "a",
+        ),
+        1 => document::check(
+            &[("zarr.json", ENTRY_B), ("meta/root/a.array.json", document)],
+            "a",
+        ),
+        2 => document::check(
+            &[("zarr.json", ENTRY_A), ("meta/a.group.json", document)],
+            "a",
+        ),
+        3 => document::check(
+            &[("zarr.json", ENTRY_B), ("meta/root/a.group.json", document)],
+            "a",
+        ),
+        4 => document::check(
+            &[("zarr.json", document), ("meta/a.array.json", ARRAY_A)],
+            "a",
+        ),
+        _ => document::check(
+            &[("zarr.json", document), ("meta/root/a.array.json", ARRAY_B)],
+            "a",
+        ),
     }
 }

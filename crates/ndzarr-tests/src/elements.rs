@@ -16,19 +16,34 @@ fn filtered() -> Vec<(&'static str, Value)> {
         ("|O", json!([{"id": "vlen-array", "dtype": "<i2"}])),
         ("|O", json!([{"id": "json2"}])),
         ("|O", json!([{"id": "msgpack2"}])),
-        ("<i2", json!([{"id": "delta", "dtype": "<i2", "astype": "|i1"}])),
+        (
+            "<i2",
+            json!([{"id": "delta", "dtype": "<i2", "astype": "|i1"}]),
+        ),
         (
             "<f4",
             json!([{"id": "fixedscaleoffset", "offset": 1, "scale": 10, "dtype": "<f4", "astype": "|u1"}]),
         ),
-        ("<f8", json!([{"id": "quantize", "digits": 2, "dtype": "<f8", "astype": "<f4"}])),
+        (
+            "<f8",
+            json!([{"id": "quantize", "digits": 2, "dtype": "<f8", "astype": "<f4"}]),
+        ),
         ("|b1", json!([{"id": "packbits"}])),
-        (">i4", json!([{"id": "astype", "encode_dtype": "<i2", "decode_dtype": ">i4"}])),
-        ("<U3", json!([{"id": "categorize", "labels": ["a", "b"], "dtype": "<U3", "astype": "|u1"}])),
+        (
+            ">i4",
+            json!([{"id": "astype", "encode_dtype": "<i2", "decode_dtype": ">i4"}]),
+        ),
+        (
+            "<U3",
+            json!([{"id": "categorize", "labels": ["a", "b"], "dtype": "<U3", "astype": "|u1"}]),
+        ),
         ("<f4", json!([{"id": "bitround", "keepbits": 4}])),
         ("<u4", json!([{"id": "pcodec"}])),
         ("<f8", json!([{"id": "pcodec"}])),
-        ("<u2", json!([{"id": "shuffle", "elementsize": 2}, {"id": "fletcher32"}])),
+        (
+            "<u2",
+            json!([{"id": "shuffle", "elementsize": 2}, {"id": "fletcher32"}]),
+        ),
         ("|S3", json!([{"id": "base64"}])),
         (
             "|O",
@@ -60,7 +75,11 @@ fn extended() -> Vec<(Value, Value, Value)> {
             json!(true),
             json!([{"name": "packbits", "configuration": {"padding_encoding": "first_byte"}}]),
         ),
-        (json!("int4"), json!(-1), json!([{"name": "packbits", "configuration": {}}])),
+        (
+            json!("int4"),
+            json!(-1),
+            json!([{"name": "packbits", "configuration": {}}]),
+        ),
         (
             json!("uint16"),
             json!(0),
@@ -95,8 +114,11 @@ pub fn document(choice: u8) -> (&'static str, Value) {
     let choice = usize::from(choice) % count;
     if choice < 2 * filtered.len() {
         let (dtype, filters) = &filtered[choice / 2];
-        let compressor =
-            if choice.is_multiple_of(2) { Value::Null } else { json!({"id": "zlib", "level": 1}) };
+        let compressor = if choice.is_multiple_of(2) {
+            Value::Null
+        } else {
+            json!({"id": "zlib", "level": 1})
+        };
         let document = json!({"zarr_format": 2, "shape": [8], "chunks": [8], "order": "C", "dtype": dtype,
             "fill_value": null, "filters": filters, "compressor": compressor});
         return (".zarray", document);
@@ -121,7 +143,9 @@ pub fn choices() -> u8 {
 #[must_use]
 pub fn array(choice: u8, store: &MemoryStore) -> AnyArray {
     let (key, document) = document(choice);
-    store.set(key, document.to_string()).expect("the key is valid");
+    store
+        .set(key, document.to_string())
+        .expect("the key is valid");
     AnyArray::open(store).expect("the document is valid")
 }
 
@@ -132,18 +156,26 @@ fn read(array: &AnyArray, start: u64, end: u64) -> ndzarr::Result<Vec<Vec<u8>>> 
         return array.read_vlen(region);
     }
     let bytes = array.read_bytes(region)?;
-    Ok(bytes.chunks(bytes.len() / (end - start) as usize).map(<[u8]>::to_vec).collect())
+    Ok(bytes
+        .chunks(bytes.len() / (end - start) as usize)
+        .map(<[u8]>::to_vec)
+        .collect())
 }
 
 /// True if the elements have variable sizes.
 #[must_use]
 pub fn is_vlen(data_type: &DataType) -> bool {
-    matches!(data_type, DataType::String | DataType::Bytes | DataType::Json | DataType::VlenArray(_))
+    matches!(
+        data_type,
+        DataType::String | DataType::Bytes | DataType::Json | DataType::VlenArray(_)
+    )
 }
 
 /// Runs an input.
 pub fn check(data: &[u8]) {
-    let Some((&choice, chunk)) = data.split_first() else { return };
+    let Some((&choice, chunk)) = data.split_first() else {
+        return;
+    };
     let store = MemoryStore::new();
     let array = array(choice, &store);
     store.set("0", chunk.to_vec()).expect("the key is valid");
@@ -158,11 +190,15 @@ pub fn check(data: &[u8]) {
         assert!(whole.is_err(), "a part is damaged, the whole is not");
         return;
     };
-    let Ok(whole) = whole else { panic!("both parts are good, the whole is not") };
+    let Ok(whole) = whole else {
+        panic!("both parts are good, the whole is not")
+    };
     assert_eq!([first, second].concat(), whole);
     if is_vlen(array.data_type()) && !sharded {
         // Strings and bytes survive a round trip.
-        array.write_vlen(&[0..8], &whole).expect("what was read is written");
+        array
+            .write_vlen(&[0..8], &whole)
+            .expect("what was read is written");
         assert_eq!(read(&array, 0, 8).expect("what was written is read"), whole);
     }
 }

@@ -73,8 +73,8 @@ pub struct ExpectedArray {
 pub struct ExpectedHierarchy {
     /// Every node, the root included.
     pub nodes: Vec<ExpectedNode>,
-    /// Path to the kind of what only a walk finds: folders without a document, which are no groups, and the nodes
-    /// below them.
+    /// Path to the kind of what only a walk finds: folders without a document, which are no groups,
+    /// and the nodes below them.
     #[serde(default)]
     pub below_folders: BTreeMap<String, String>,
     /// Path of a group to the names and kinds of its members.
@@ -160,17 +160,28 @@ pub fn cases() -> io::Result<Vec<Case>> {
 }
 
 fn is_family(path: &Path) -> bool {
-    path.is_dir() && !["regression", "cf"].iter().any(|other| path.ends_with(other))
+    path.is_dir()
+        && !["regression", "cf"]
+            .iter()
+            .any(|other| path.ends_with(other))
 }
 
 impl Case {
     fn open(dir: &Path) -> io::Result<Self> {
         let dir = dir.to_owned();
         let text = fs::read_to_string(dir.join("case.toml")).map_err(|error| at(&dir, error))?;
-        let CaseToml { kind, format, node, features, traps, open_as } =
-            toml::from_str(&text).map_err(|error| at(&dir, error))?;
+        let CaseToml {
+            kind,
+            format,
+            node,
+            features,
+            traps,
+            open_as,
+        } = toml::from_str(&text).map_err(|error| at(&dir, error))?;
         let name = |path: Option<&Path>| {
-            path.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+            path.and_then(Path::file_name)
+                .map(|name| name.to_string_lossy().into_owned())
+                .unwrap_or_default()
         };
         Ok(Self {
             family: name(dir.parent()),
@@ -207,8 +218,10 @@ impl Case {
         let mut pending = vec![(store.clone(), String::new())];
         while let Some((dir, prefix)) = pending.pop() {
             for path in sorted(&dir)? {
-                let name =
-                    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+                let name = path
+                    .file_name()
+                    .map(|name| name.to_string_lossy().into_owned())
+                    .unwrap_or_default();
                 let key = format!("{prefix}{name}");
                 if path.is_dir() {
                     pending.push((path, key + "/"));
@@ -228,7 +241,9 @@ impl Case {
     pub fn memory(&self) -> io::Result<MemoryStore> {
         let memory = MemoryStore::new();
         for (key, value) in self.files()? {
-            memory.set(&key, value).map_err(|error| at(&self.dir, error))?;
+            memory
+                .set(&key, value)
+                .map_err(|error| at(&self.dir, error))?;
         }
         Ok(memory)
     }
@@ -239,7 +254,8 @@ impl Case {
     /// The files are missing or do not describe an array.
     pub fn expected_array(&self) -> io::Result<ExpectedArray> {
         let mut expected: ExpectedArray = self.expected()?;
-        expected.elements = fs::read(self.dir.join("expected.bin")).map_err(|error| at(&self.dir, error))?;
+        expected.elements =
+            fs::read(self.dir.join("expected.bin")).map_err(|error| at(&self.dir, error))?;
         Ok(expected)
     }
 
@@ -268,14 +284,17 @@ impl Case {
     }
 
     fn expected<T: DeserializeOwned>(&self) -> io::Result<T> {
-        let text = fs::read(self.dir.join("expected.json")).map_err(|error| at(&self.dir, error))?;
+        let text =
+            fs::read(self.dir.join("expected.json")).map_err(|error| at(&self.dir, error))?;
         serde_json::from_slice(&text).map_err(|error| at(&self.dir, error))
     }
 }
 
 fn sorted(dir: &Path) -> io::Result<Vec<PathBuf>> {
     let entries = fs::read_dir(dir).map_err(|error| at(dir, error))?;
-    let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
+    let mut paths = entries
+        .map(|entry| Ok(entry?.path()))
+        .collect::<io::Result<Vec<_>>>()?;
     paths.sort();
     Ok(paths)
 }

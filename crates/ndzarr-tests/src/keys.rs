@@ -15,13 +15,31 @@ pub const MAX_BYTES: usize = 64 << 20;
 
 /// Runs an input.
 pub fn check(data: &[u8]) {
-    let Some((&place, name)) = data.split_first() else { return };
-    let Ok(name) = std::str::from_utf8(name) else { return };
+    let Some((&place, name)) = data.split_first() else {
+        return;
+    };
+    let Ok(name) = std::str::from_utf8(name) else {
+        return;
+    };
     match place % 5 {
         0 => names(name),
         1 => create(Format::Zarr3, name),
-        2 => create(if place & 0x80 == 0 { Format::Zarr2 } else { Format::N5 }, name),
-        3 => create(if place & 0x80 == 0 { Format::DraftA } else { Format::DraftB }, name),
+        2 => create(
+            if place & 0x80 == 0 {
+                Format::Zarr2
+            } else {
+                Format::N5
+            },
+            name,
+        ),
+        3 => create(
+            if place & 0x80 == 0 {
+                Format::DraftA
+            } else {
+                Format::DraftB
+            },
+            name,
+        ),
         _ => attribute_path(name),
     }
 }
@@ -36,7 +54,9 @@ fn names(name: &str) {
     {
         inside(folder);
     }
-    let Ok(path) = NodePath::new(name) else { return };
+    let Ok(path) = NodePath::new(name) else {
+        return;
+    };
     assert_eq!(NodePath::new(path.as_str()).ok().as_ref(), Some(&path));
     if path.is_root() {
         return;
@@ -45,11 +65,21 @@ fn names(name: &str) {
     for encoding in [
         KeyEncoding::Default { separator: '/' },
         KeyEncoding::V2 { separator: '.' },
-        KeyEncoding::Draft { separator: '/', scalar_index: false },
+        KeyEncoding::Draft {
+            separator: '/',
+            scalar_index: false,
+        },
         KeyEncoding::N5 { reversed: true },
     ] {
-        let keys = ChunkKeys { prefix: path.prefix(), encoding };
-        let index: Vec<u64> = name.bytes().map(|byte| u64::MAX >> (byte % 64)).take(8).collect();
+        let keys = ChunkKeys {
+            prefix: path.prefix(),
+            encoding,
+        };
+        let index: Vec<u64> = name
+            .bytes()
+            .map(|byte| u64::MAX >> (byte % 64))
+            .take(8)
+            .collect();
         let key = keys.key(&index);
         inside(&key);
         Key::new(&key).expect("a chunk has a key");
@@ -60,7 +90,12 @@ fn names(name: &str) {
 fn inside(name: &str) {
     let path = Path::new("/root").join(name);
     assert!(path.starts_with("/root"), "{name:?}");
-    assert!(path.components().skip(1).all(|part| matches!(part, Component::Normal(_))), "{name:?}");
+    assert!(
+        path.components()
+            .skip(1)
+            .all(|part| matches!(part, Component::Normal(_))),
+        "{name:?}"
+    );
     assert!(!name.contains(['\\', '\0']), "{name:?}");
 }
 
@@ -70,7 +105,10 @@ fn create(format: Format, name: &str) {
     if Group::create(&store, format).is_err() {
         return;
     }
-    let created = Array::<u8>::builder([3]).chunks([2]).format(format).create((&store, name));
+    let created = Array::<u8>::builder([3])
+        .chunks([2])
+        .format(format)
+        .create((&store, name));
     for key in store.keys() {
         inside(&key);
     }
@@ -79,19 +117,26 @@ fn create(format: Format, name: &str) {
     for key in store.keys() {
         inside(&key);
     }
-    let opened = Array::<u8>::open((&store, name)).unwrap_or_else(|error| panic!("{name:?}: {error:?}"));
+    let opened =
+        Array::<u8>::open((&store, name)).unwrap_or_else(|error| panic!("{name:?}: {error:?}"));
     assert_eq!(opened.path(), created.path());
     let root = Group::open(&store).expect("the root exists");
     let found = root.walk().expect("the store lists");
     if !opened.path().is_empty() {
-        assert!(found.iter().any(|child| child.path() == opened.path()), "{name:?} is not among {found:?}");
+        assert!(
+            found.iter().any(|child| child.path() == opened.path()),
+            "{name:?} is not among {found:?}"
+        );
     }
 }
 
 fn attribute_path(path: &str) {
     let store = MemoryStore::new();
     let mut group = Group::create(&store, Format::N5).expect("an empty store takes a group");
-    let set = AttributeChange::SetN5Path { path: path.to_owned(), value: json!([1]) };
+    let set = AttributeChange::SetN5Path {
+        path: path.to_owned(),
+        value: json!([1]),
+    };
     if group.change_attributes(&set).is_ok() {
         let _ = group.change_attributes(&AttributeChange::RemoveN5Path(path.to_owned()));
     }

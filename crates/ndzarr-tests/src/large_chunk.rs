@@ -30,16 +30,26 @@ fn run(choices: &mut Unstructured<'_>) -> Result<()> {
     let mut content = content(choices)?;
     content.truncate(content.len() / usize::from(size) * usize::from(size));
     let n = (content.len() / usize::from(size)) as u64;
-    let specs = [CodecConfig::Bytes { endian: Some(Endian::Little) }, codec].map(CodecSpec::from);
+    let specs = [
+        CodecConfig::Bytes {
+            endian: Some(Endian::Little),
+        },
+        codec,
+    ]
+    .map(CodecSpec::from);
     let fill = FillValue::zero(&data_type);
-    let chain =
-        CodecChain::bind(&specs, &data_type, &fill, 1, &CodecRegistry::new()).expect("the chain is valid");
+    let chain = CodecChain::bind(&specs, &data_type, &fill, 1, &CodecRegistry::new())
+        .expect("the chain is valid");
     let mut workspace = Workspace::new();
     let mut encoded = Vec::new();
-    chain.encode(&content, &[n], &mut workspace, &mut encoded).expect("the chain encodes any numbers");
+    chain
+        .encode(&content, &[n], &mut workspace, &mut encoded)
+        .expect("the chain encodes any numbers");
     chain
         .decode(&encoded, &[n], &mut workspace, |elements, layout| {
-            let Elements::Fixed { bytes, .. } = elements else { panic!("integers have a fixed size") };
+            let Elements::Fixed { bytes, .. } = elements else {
+                panic!("integers have a fixed size")
+            };
             let mut decoded = bytes.to_vec();
             layout.swap.apply(&mut decoded);
             assert!(decoded == content, "what was encoded is decoded");
@@ -48,7 +58,9 @@ fn run(choices: &mut Unstructured<'_>) -> Result<()> {
         .expect("what was encoded is decoded");
     // Earlier use of a workspace has no effect.
     let mut again = Vec::new();
-    chain.encode(&content, &[n], &mut Workspace::new(), &mut again).expect("the chain encodes any numbers");
+    chain
+        .encode(&content, &[n], &mut Workspace::new(), &mut again)
+        .expect("the chain encodes any numbers");
     assert!(again == encoded, "the same content is encoded alike");
     Ok(())
 }
@@ -57,13 +69,24 @@ fn codec(choices: &mut Unstructured<'_>) -> Result<CodecConfig> {
     Ok(match choices.int_in_range(0..=4)? {
         0 => CodecConfig::Gzip { level: 1 },
         1 => CodecConfig::Zlib { level: 1 },
-        2 => CodecConfig::Zstd { level: 1, checksum: choices.arbitrary()? },
+        2 => CodecConfig::Zstd {
+            level: 1,
+            checksum: choices.arbitrary()?,
+        },
         _ => CodecConfig::Blosc(BloscConfig {
             cname: *choices.choose(&[BloscCname::Lz4, BloscCname::Snappy, BloscCname::Zstd])?,
             clevel: choices.int_in_range(0..=9)?,
-            shuffle: *choices.choose(&[BloscShuffle::None, BloscShuffle::Byte, BloscShuffle::Bit])?,
+            shuffle: *choices.choose(&[
+                BloscShuffle::None,
+                BloscShuffle::Byte,
+                BloscShuffle::Bit,
+            ])?,
             typesize: None,
-            blocksize: if choices.ratio(1, 4)? { choices.int_in_range(1..=1 << 20)? } else { 0 },
+            blocksize: if choices.ratio(1, 4)? {
+                choices.int_in_range(1..=1 << 20)?
+            } else {
+                0
+            },
         }),
     })
 }
@@ -79,7 +102,13 @@ pub(crate) fn content(choices: &mut Unstructured<'_>) -> Result<Vec<u8>> {
         let unit = choices.int_in_range(1..=9)?;
         match choices.int_in_range(0..=4)? {
             0 => all.extend((0..len).map(|_| random(bits))),
-            1 => all.extend((0..len).map(|i| if i % unit == 0 { random(bits) } else { unit as u8 })),
+            1 => all.extend((0..len).map(|i| {
+                if i % unit == 0 {
+                    random(bits)
+                } else {
+                    unit as u8
+                }
+            })),
             2 => all.resize(all.len() + len, bits as u8),
             3 => all.extend((0..len / 4).flat_map(|i| (i as u32 * bits).to_le_bytes())),
             _ => {
@@ -119,7 +148,9 @@ pub(crate) fn damage(value: &mut Vec<u8>, choices: &mut Unstructured<'_>) -> Res
 /// Random-looking numbers of a given number of bits, by Lehmer's generator.
 fn random(mut state: u64) -> impl FnMut(u32) -> u8 {
     move |bits| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (state >> (64 - bits)) as u8
     }
 }

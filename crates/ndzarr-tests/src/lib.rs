@@ -24,7 +24,8 @@ pub mod zarr2_document;
 pub mod zarr3_document;
 
 pub use fixture::{
-    Case, ExpectedArray, ExpectedBlock, ExpectedBlocks, ExpectedHierarchy, ExpectedNode, Kind, Stage, cases,
+    Case, ExpectedArray, ExpectedBlock, ExpectedBlocks, ExpectedHierarchy, ExpectedNode, Kind,
+    Stage, cases,
 };
 
 /// A target: takes an input and panics on a finding.
@@ -34,9 +35,17 @@ pub type Check = fn(&[u8]);
 pub const TARGETS: [(&str, Check, usize); 16] = [
     ("archive", archive::check, archive::MAX_BYTES),
     ("codecs", codecs::check, codecs::MAX_BYTES),
-    ("deflate_encode", deflate_encode::check, deflate_encode::MAX_BYTES),
+    (
+        "deflate_encode",
+        deflate_encode::check,
+        deflate_encode::MAX_BYTES,
+    ),
     ("deflate_two", deflate_two::check, deflate_two::MAX_BYTES),
-    ("draft_document", draft_document::check, draft_document::MAX_BYTES),
+    (
+        "draft_document",
+        draft_document::check,
+        draft_document::MAX_BYTES,
+    ),
     ("elements", elements::check, elements::MAX_BYTES),
     ("keys", keys::check, keys::MAX_BYTES),
     ("large_chunk", large_chunk::check, large_chunk::MAX_BYTES),
@@ -46,6 +55,14 @@ pub const TARGETS: [(&str, Check, usize); 16] = [
     ("shard", shard::check, shard::MAX_BYTES),
     ("two_values", two_values::check, two_values::MAX_BYTES),
     ("url", url::check, url::MAX_BYTES),
-    ("zarr2_document", zarr2_document::check, zarr2_document::MAX_BYTES),
-    ("zarr3_document", zarr3_document::check, zarr3_document::MAX_BYTES),
+    (
+        "zarr2_document",
+        zarr2_document::check,
+        zarr2_document::MAX_BYTES,
+    ),
+    (
+        "zarr3_document",
+        zarr3_document::check,
+        zarr3_document::MAX_BYTES,
+    ),
 ];

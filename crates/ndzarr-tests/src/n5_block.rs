@@ -10,7 +10,9 @@ use serde_json::{Value, json};
 pub const MAX_BYTES: usize = 16 << 20;
 
 /// The data types, by the first byte modulo 8.
-pub const TYPES: [&str; 8] = ["uint8", "uint16", "uint32", "uint64", "int8", "int64", "float32", "float64"];
+pub const TYPES: [&str; 8] = [
+    "uint8", "uint16", "uint32", "uint64", "int8", "int64", "float32", "float64",
+];
 
 /// The compressions, by an eighth of the first byte.
 #[must_use]
@@ -31,11 +33,15 @@ pub fn compression(choice: u8) -> Value {
 
 /// Runs an input.
 pub fn check(data: &[u8]) {
-    let Some((&choice, block)) = data.split_first() else { return };
+    let Some((&choice, block)) = data.split_first() else {
+        return;
+    };
     let store = MemoryStore::new();
     let document = json!({"dimensions": [10, 7], "blockSize": [6, 5], "dataType": TYPES[usize::from(choice % 8)],
         "compression": compression(choice)});
-    store.set("attributes.json", document.to_string()).expect("the key is valid");
+    store
+        .set("attributes.json", document.to_string())
+        .expect("the key is valid");
     // An inner block and one at the end.
     for key in ["0/0", "1/1"] {
         store.set(key, block.to_vec()).expect("the key is valid");
@@ -58,16 +64,28 @@ fn blocks<T: PlainElement + Debug>(array: AnyArray) {
     for index in [[0, 0], [1, 1]] {
         let read = array.read_chunk(&index);
         let block = array.n5_blocks().read(&index);
-        for error in [read.as_ref().err(), block.as_ref().err()].into_iter().flatten() {
+        for error in [read.as_ref().err(), block.as_ref().err()]
+            .into_iter()
+            .flatten()
+        {
             let is_other_count = error.to_string().contains("a varlength block of");
-            let kind = if is_other_count { ErrorKind::Unsupported } else { ErrorKind::Corrupt };
+            let kind = if is_other_count {
+                ErrorKind::Unsupported
+            } else {
+                ErrorKind::Corrupt
+            };
             assert_eq!(error.kind(), kind, "{error:?}");
             assert_eq!(error.chunk(), Some(&index[..]), "{error:?}");
         }
         // A block that fills a place in the array can be read as one.
         if let Ok(read) = read {
-            let block = block.expect("read as part of the array").expect("the block is stored");
-            assert_eq!(block.elements.len() as u64, block.size.iter().product::<u64>());
+            let block = block
+                .expect("read as part of the array")
+                .expect("the block is stored");
+            assert_eq!(
+                block.elements.len() as u64,
+                block.size.iter().product::<u64>()
+            );
             // Compares text: NaN is not equal to itself.
             if block.size.iter().all(|&n| n > 0) && !read.is_empty() {
                 let text = |element: &T| format!("{element:?}");

@@ -10,12 +10,20 @@ const CHILD: &[u8] =
 
 /// Runs an input.
 pub fn check(data: &[u8]) {
-    let Some((&place, document)) = data.split_first() else { return };
+    let Some((&place, document)) = data.split_first() else {
+        return;
+    };
     match place % 3 {
         0 => document::check(&[("attributes.json", document)], ""),
-        1 => document::check(&[("attributes.json", document), ("a/attributes.json", CHILD)], "a"),
+        1 => document::check(
+            &[("attributes.json", document), ("a/attributes.json", CHILD)],
+            "a",
+        ),
         _ => document::check(
-            &[("attributes.json", br#"{"n5":"4.0.0"}"#), ("a/attributes.json", document)],
+            &[
+                ("attributes.json", br#"{"n5":"4.0.0"}"#),
+                ("a/attributes.json", document),
+            ],
             "a",
         ),
     }

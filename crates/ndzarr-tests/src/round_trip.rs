@@ -7,7 +7,8 @@ use arbitrary::{Result, Unstructured};
 use ndzarr::codec::{BloscCname, BloscShuffle, CodecSpec};
 use ndzarr::ndarray::{ArrayD, IxDyn, Slice};
 use ndzarr::{
-    Array, ArrayBuilder, EdgeBlocks, Element, Endian, Format, MemoryStore, N5Axes, OpenOptions, Order, codec,
+    Array, ArrayBuilder, EdgeBlocks, Element, Endian, Format, MemoryStore, N5Axes, OpenOptions,
+    Order, codec,
 };
 
 /// Memory limit for an input.
@@ -63,11 +64,19 @@ impl Small for f32 {
 
 fn run<T: Small>(choices: &mut Unstructured<'_>) -> Result<()> {
     let ndim = choices.int_in_range(0..=3)?;
-    let shape = (0..ndim).map(|_| choices.int_in_range(0..=9)).collect::<Result<Vec<u64>>>()?;
-    let chunks = (0..ndim).map(|_| choices.int_in_range(1..=5)).collect::<Result<Vec<u64>>>()?;
+    let shape = (0..ndim)
+        .map(|_| choices.int_in_range(0..=9))
+        .collect::<Result<Vec<u64>>>()?;
+    let chunks = (0..ndim)
+        .map(|_| choices.int_in_range(1..=5))
+        .collect::<Result<Vec<u64>>>()?;
     let fill = T::small(choices.int_in_range(0..=2)?);
     let mut builder = Array::<T>::builder(&shape).chunks(&chunks);
-    let n5_axes = if choices.arbitrary()? { N5Axes::Native } else { N5Axes::Reversed };
+    let n5_axes = if choices.arbitrary()? {
+        N5Axes::Native
+    } else {
+        N5Axes::Reversed
+    };
     builder = in_a_format(builder.n5_axes(n5_axes), &chunks, fill, choices)?;
     let open = |store: &MemoryStore| {
         let options = OpenOptions::new().n5_axes(n5_axes);
@@ -75,15 +84,21 @@ fn run<T: Small>(choices: &mut Unstructured<'_>) -> Result<()> {
     };
     let store = MemoryStore::new();
     // Not every format can express every combination.
-    let Ok(array) = builder.create((&store, "a")) else { return Ok(()) };
-    let array =
-        if choices.arbitrary()? { open(&store).expect("what was created can be opened") } else { array };
+    let Ok(array) = builder.create((&store, "a")) else {
+        return Ok(());
+    };
+    let array = if choices.arbitrary()? {
+        open(&store).expect("what was created can be opened")
+    } else {
+        array
+    };
     let lengths: Vec<usize> = shape.iter().map(|&n| n as usize).collect();
     let fill = array.fill_value();
     let mut expected = ArrayD::from_elem(IxDyn(&lengths), fill);
     for _ in 0..choices.int_in_range(1..=6)? {
         let region = region(&shape, choices)?;
-        let part = |axis: usize| Slice::from(region[axis].start as usize..region[axis].end as usize);
+        let part =
+            |axis: usize| Slice::from(region[axis].start as usize..region[axis].end as usize);
         if choices.ratio(2, 3)? {
             let mut data = expected.clone();
             data.slice_each_axis_inplace(|axis| part(axis.axis.index()));
@@ -92,11 +107,18 @@ fn run<T: Small>(choices: &mut Unstructured<'_>) -> Result<()> {
             for (i, element) in data.iter_mut().enumerate() {
                 *element = T::small(n.wrapping_mul((i % 7) as u8));
             }
-            array.write(&region[..], &data).expect("a region can be written");
-            expected.slice_each_axis_mut(|axis| part(axis.axis.index())).assign(&data);
+            array
+                .write(&region[..], &data)
+                .expect("a region can be written");
+            expected
+                .slice_each_axis_mut(|axis| part(axis.axis.index()))
+                .assign(&data);
         }
         let read = array.read(&region[..]).expect("a region can be read");
-        assert_eq!(read, expected.slice_each_axis(|axis| part(axis.axis.index())));
+        assert_eq!(
+            read,
+            expected.slice_each_axis(|axis| part(axis.axis.index()))
+        );
     }
     let again = open(&store).expect("what was written can be opened");
     assert_eq!(again.read(..).expect("all can be read"), expected);
@@ -119,14 +141,23 @@ fn in_a_format<T: Small>(
     fill: T,
     choices: &mut Unstructured<'_>,
 ) -> Result<ArrayBuilder<T>> {
-    let format =
-        *choices.choose(&[Format::Zarr3, Format::Zarr2, Format::N5, Format::DraftA, Format::DraftB])?;
+    let format = *choices.choose(&[
+        Format::Zarr3,
+        Format::Zarr2,
+        Format::N5,
+        Format::DraftA,
+        Format::DraftB,
+    ])?;
     builder = builder.format(format);
     if format != Format::N5 {
         builder = builder.fill_value(fill);
     }
     if choices.arbitrary()? {
-        builder = builder.endian(if choices.arbitrary()? { Endian::Big } else { Endian::Little });
+        builder = builder.endian(if choices.arbitrary()? {
+            Endian::Big
+        } else {
+            Endian::Little
+        });
     }
     if choices.ratio(1, 3)? {
         builder = builder.order(Order::F);
@@ -141,12 +172,16 @@ fn in_a_format<T: Small>(
             EdgeBlocks::Padded
         });
     } else if choices.ratio(1, 3)? {
-        let shards =
-            chunks.iter().map(|&n| Ok(n * choices.int_in_range(1..=3)?)).collect::<Result<Vec<u64>>>()?;
+        let shards = chunks
+            .iter()
+            .map(|&n| Ok(n * choices.int_in_range(1..=3)?))
+            .collect::<Result<Vec<u64>>>()?;
         builder = builder.shards(shards);
     }
     let n_codecs = choices.int_in_range(0..=2)?;
-    let codecs = (0..n_codecs).map(|_| one_codec(chunks.len(), choices)).collect::<Result<Vec<_>>>()?;
+    let codecs = (0..n_codecs)
+        .map(|_| one_codec(chunks.len(), choices))
+        .collect::<Result<Vec<_>>>()?;
     Ok(builder.codecs(codecs))
 }
 

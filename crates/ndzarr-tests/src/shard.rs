@@ -33,7 +33,10 @@ pub fn document(choice: u8) -> Value {
     let mut codecs = vec![json!({"name": "sharding_indexed", "configuration": {
         "chunk_shape": [4, 4], "codecs": inner_codecs, "index_codecs": index_codecs, "index_location": location}})];
     if has(5) {
-        codecs.insert(0, json!({"name": "transpose", "configuration": {"order": [1, 0]}}));
+        codecs.insert(
+            0,
+            json!({"name": "transpose", "configuration": {"order": [1, 0]}}),
+        );
     }
     if has(6) {
         codecs.push(json!("crc32c"));
@@ -45,10 +48,16 @@ pub fn document(choice: u8) -> Value {
 
 /// Runs an input.
 pub fn check(data: &[u8]) {
-    let Some((&choice, shard)) = data.split_first() else { return };
+    let Some((&choice, shard)) = data.split_first() else {
+        return;
+    };
     let store = MemoryStore::new();
-    store.set("zarr.json", document(choice).to_string()).expect("the key is valid");
-    store.set("c/0/0", shard.to_vec()).expect("the key is valid");
+    store
+        .set("zarr.json", document(choice).to_string())
+        .expect("the key is valid");
+    store
+        .set("c/0/0", shard.to_vec())
+        .expect("the key is valid");
     let array = Array::<u16>::open(&store).expect("the document is valid");
     let whole = array.read([0..8, 0..8]);
     if let Err(error) = &whole {
@@ -88,8 +97,12 @@ fn check_in_memory(array: &Array<u16>, shard: &[u8], whole: Option<ndzarr::ndarr
         &[8, 8],
         &mut Workspace::new(),
         |elements, layout| {
-            let Elements::Fixed { bytes, size: 2 } = elements else { panic!("u16 has two bytes") };
-            let Some(whole) = &whole else { panic!("decoded in memory, but not by parts") };
+            let Elements::Fixed { bytes, size: 2 } = elements else {
+                panic!("u16 has two bytes")
+            };
+            let Some(whole) = &whole else {
+                panic!("decoded in memory, but not by parts")
+            };
             for ((y, x), expected) in whole.indexed_iter() {
                 let at = 2 * (y * layout.strides[0] as usize + x * layout.strides[1] as usize);
                 let mut bytes = [bytes[at], bytes[at + 1]];

@@ -57,7 +57,11 @@ mod meanings {
             match (expected(text), meaning(&url)) {
                 (Some(path), Ok(Some([root, archive, format, node]))) => {
                     // Web servers are asked for what was written.
-                    let path = if scheme == "https://h/" { encoded(path) } else { path.to_owned() };
+                    let path = if scheme == "https://h/" {
+                        encoded(path)
+                    } else {
+                        path.to_owned()
+                    };
                     assert_eq!(root, format!("Remote({shown}{path})"), "{url}");
                     assert_eq!((&*archive, &*format, &*node), ("", "", ""), "{url}");
                 }
@@ -88,7 +92,15 @@ mod meanings {
 
     /// Everything but slashes, so that nothing has a meaning of its own.
     fn encoded(text: &str) -> String {
-        text.bytes().map(|byte| if byte == b'/' { "/".to_owned() } else { format!("%{byte:02X}") }).collect()
+        text.bytes()
+            .map(|byte| {
+                if byte == b'/' {
+                    "/".to_owned()
+                } else {
+                    format!("%{byte:02X}")
+                }
+            })
+            .collect()
     }
 
     /// Neither queries nor passwords show in the meaning of a URL, or in its error.

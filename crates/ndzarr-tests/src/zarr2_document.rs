@@ -15,11 +15,20 @@ pub const KINDS: [&str; 4] = [".zarray", ".zgroup", ".zattrs", ".zattrs"];
 
 /// Runs an input.
 pub fn check(data: &[u8]) {
-    let Some((&kind, document)) = data.split_first() else { return };
+    let Some((&kind, document)) = data.split_first() else {
+        return;
+    };
     match kind % 4 {
         0 => document::check(&[(".zarray", document)], ""),
         1 => document::check(&[(".zgroup", document)], ""),
         2 => document::check(&[(".zarray", ARRAY), (".zattrs", document)], ""),
-        _ => document::check(&[(".zgroup", GROUP), ("a/.zarray", ARRAY), (".zattrs", document)], ""),
+        _ => document::check(
+            &[
+                (".zgroup", GROUP),
+                ("a/.zarray", ARRAY),
+                (".zattrs", document),
+            ],
+            "",
+        ),
     }
 }

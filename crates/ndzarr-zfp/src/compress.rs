@@ -29,9 +29,15 @@ pub fn compress(
     framing: Framing,
     out: &mut Vec<u8>,
 ) -> Result<(), Error> {
-    let expected = shape.n_elements().and_then(|n| n.checked_mul(scalar.size())).unwrap_or(usize::MAX);
+    let expected = shape
+        .n_elements()
+        .and_then(|n| n.checked_mul(scalar.size()))
+        .unwrap_or(usize::MAX);
     if elements.len() != expected {
-        return Err(Error::Length { found: elements.len(), expected });
+        return Err(Error::Length {
+            found: elements.len(),
+            expected,
+        });
     }
     let words = words_of(elements)?;
     let size = {
@@ -50,7 +56,13 @@ pub fn compress(
         stream.compress(scalar, shape, &words)?
     };
     out.clear();
-    out.try_reserve(written).map_err(|_| Error::OutOfMemory { byte_len: written })?;
-    out.extend(memory.iter().flat_map(|word| word.to_le_bytes()).take(written));
+    out.try_reserve(written)
+        .map_err(|_| Error::OutOfMemory { byte_len: written })?;
+    out.extend(
+        memory
+            .iter()
+            .flat_map(|word| word.to_le_bytes())
+            .take(written),
+    );
     Ok(())
 }

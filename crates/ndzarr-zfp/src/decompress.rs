@@ -27,14 +27,20 @@ const READ_AHEAD_BYTES: usize = 32;
 /// There is no header; the stream is too short for the shape.
 pub fn header(src: &[u8]) -> Result<Framed, Error> {
     let mut start = [0; HEADER_BYTES / 8];
-    fill(&mut start, &src[..src.len().min(HEADER_BYTES)], u64::from_le_bytes);
+    fill(
+        &mut start,
+        &src[..src.len().min(HEADER_BYTES)],
+        u64::from_le_bytes,
+    );
     let mut stream = Stream::open(&mut start)?;
     let (scalar, shape, bits) = stream.read_header().ok_or(Error::Header)?;
     let available = src.len().saturating_mul(8);
     if bits > available {
         return Err(Error::Header);
     }
-    let min_bits = shape.n_blocks().saturating_mul(stream.minbits().max(1) as usize);
+    let min_bits = shape
+        .n_blocks()
+        .saturating_mul(stream.minbits().max(1) as usize);
     if min_bits > available {
         return Err(Error::Truncated);
     }
@@ -56,7 +62,13 @@ pub fn decompress_framed(src: &[u8], out: &mut [u8]) -> Result<(), Error> {
 /// # Errors
 /// The stream is invalid or truncated; the shape has another size; zfp does not accept the
 /// parameters.
-pub fn decompress(src: &[u8], scalar: Scalar, shape: Shape, mode: Mode, out: &mut [u8]) -> Result<(), Error> {
+pub fn decompress(
+    src: &[u8],
+    scalar: Scalar,
+    shape: Shape,
+    mode: Mode,
+    out: &mut [u8],
+) -> Result<(), Error> {
     decode_padded(src, scalar, shape, Some(mode), out)
 }
 
@@ -69,14 +81,24 @@ fn decode_padded(
     mode: Option<Mode>,
     out: &mut [u8],
 ) -> Result<(), Error> {
-    let found = shape.n_elements().and_then(|n| n.checked_mul(scalar.size())).unwrap_or(usize::MAX);
+    let found = shape
+        .n_elements()
+        .and_then(|n| n.checked_mul(scalar.size()))
+        .unwrap_or(usize::MAX);
     if found != out.len() {
-        return Err(Error::Length { found, expected: out.len() });
+        return Err(Error::Length {
+            found,
+            expected: out.len(),
+        });
     }
     let n_blocks = shape.n_blocks();
     let minbits = {
         let mut start = [0; HEADER_BYTES / 8];
-        fill(&mut start, &src[..src.len().min(HEADER_BYTES)], u64::from_le_bytes);
+        fill(
+            &mut start,
+            &src[..src.len().min(HEADER_BYTES)],
+            u64::from_le_bytes,
+        );
         let mut stream = Stream::open(&mut start)?;
         prepare(&mut stream, scalar, shape, mode)?;
         stream.minbits() as usize
@@ -94,7 +116,9 @@ fn decode_padded(
         .checked_mul(max_bits.max(minbits))
         .map(|bits| bits / 8)
         .and_then(|bytes| bytes.checked_add(HEADER_BYTES + READ_AHEAD_BYTES))
-        .ok_or(Error::OutOfMemory { byte_len: usize::MAX })?;
+        .ok_or(Error::OutOfMemory {
+            byte_len: usize::MAX,
+        })?;
     let mut memory = zeroed(readable.max(src.len().saturating_add(READ_AHEAD_BYTES)))?;
     fill(&mut memory, src, u64::from_le_bytes);
     let mut elements = zeroed(out.len())?;
@@ -114,7 +138,12 @@ fn decode_padded(
 }
 
 /// Positions a stream before its first block.
-fn prepare(stream: &mut Stream<'_>, scalar: Scalar, shape: Shape, mode: Option<Mode>) -> Result<(), Error> {
+fn prepare(
+    stream: &mut Stream<'_>,
+    scalar: Scalar,
+    shape: Shape,
+    mode: Option<Mode>,
+) -> Result<(), Error> {
     match mode {
         Some(mode) => stream.set_mode(mode, scalar, shape),
         None => stream.read_header().map(|_| ()).ok_or(Error::Header),
@@ -127,7 +156,9 @@ pub(crate) fn zeroed(byte_len: usize) -> Result<Vec<u64>, Error> {
     let n = byte_len.div_ceil(8);
     let mut probe: Vec<u64> = Vec::new();
     // `vec!` aborts if there is no memory, so try to reserve it first.
-    probe.try_reserve_exact(n).map_err(|_| Error::OutOfMemory { byte_len })?;
+    probe
+        .try_reserve_exact(n)
+        .map_err(|_| Error::OutOfMemory { byte_len })?;
     drop(probe);
     Ok(vec![0; n])
 }

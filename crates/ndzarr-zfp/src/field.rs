@@ -68,7 +68,10 @@ impl Shape {
         for (length, &n) in lengths.iter_mut().zip(shape.iter().rev()) {
             *length = n;
         }
-        Ok(Self { lengths, ndim: shape.len().max(1) })
+        Ok(Self {
+            lengths,
+            ndim: shape.len().max(1),
+        })
     }
 
     pub(crate) fn ndim(self) -> usize {
@@ -83,11 +86,15 @@ impl Shape {
     /// The number of elements; `None` if it exceeds `usize`.
     #[must_use]
     pub fn n_elements(self) -> Option<usize> {
-        self.lengths.iter().try_fold(1usize, |n, &length| n.checked_mul(length))
+        self.lengths
+            .iter()
+            .try_fold(1usize, |n, &length| n.checked_mul(length))
     }
 
     /// The number of blocks of 4 elements along each dimension; at most `usize::MAX`.
     pub(crate) fn n_blocks(self) -> usize {
-        self.lengths[..self.ndim].iter().fold(1, |n, &length| n.saturating_mul(length.div_ceil(4)))
+        self.lengths[..self.ndim]
+            .iter()
+            .fold(1, |n, &length| n.saturating_mul(length.div_ceil(4)))
     }
 }

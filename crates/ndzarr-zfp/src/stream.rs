@@ -31,10 +31,19 @@ impl<'m> Stream<'m> {
         };
         // SAFETY: `zfp` was opened above; the call puts it at the start of its memory.
         unsafe { sys::zfp_stream_rewind(zfp.as_ptr()) };
-        Ok(Self { zfp, bits, _memory: std::marker::PhantomData })
+        Ok(Self {
+            zfp,
+            bits,
+            _memory: std::marker::PhantomData,
+        })
     }
 
-    pub(crate) fn set_mode(&mut self, mode: Mode, scalar: Scalar, shape: Shape) -> Result<(), Error> {
+    pub(crate) fn set_mode(
+        &mut self,
+        mode: Mode,
+        scalar: Scalar,
+        shape: Shape,
+    ) -> Result<(), Error> {
         let zfp = self.zfp.as_ptr();
         // SAFETY: the stream is open; the calls write numbers into it and check those that have a
         // limited range.
@@ -44,9 +53,12 @@ impl<'m> Stream<'m> {
                     sys::zfp_stream_set_reversible(zfp);
                     true
                 }
-                Mode::Expert { minbits, maxbits, maxprec, minexp } => {
-                    sys::zfp_stream_set_params(zfp, minbits, maxbits, maxprec, minexp) != 0
-                }
+                Mode::Expert {
+                    minbits,
+                    maxbits,
+                    maxprec,
+                    minexp,
+                } => sys::zfp_stream_set_params(zfp, minbits, maxbits, maxprec, minexp) != 0,
                 Mode::Accuracy(tolerance) => {
                     sys::zfp_stream_set_accuracy(zfp, tolerance);
                     tolerance.is_finite() && tolerance >= 0.0
@@ -54,7 +66,13 @@ impl<'m> Stream<'m> {
                 Mode::Rate(rate) => {
                     let is_valid = rate.is_finite() && rate > 0.0 && rate <= 128.0;
                     if is_valid {
-                        sys::zfp_stream_set_rate(zfp, rate, type_of(scalar), shape.ndim() as u32, 0);
+                        sys::zfp_stream_set_rate(
+                            zfp,
+                            rate,
+                            type_of(scalar),
+                            shape.ndim() as u32,
+                            0,
+                        );
                     }
                     is_valid
                 }
@@ -64,7 +82,11 @@ impl<'m> Stream<'m> {
                 }
             }
         };
-        if is_accepted { Ok(()) } else { Err(Error::Mode) }
+        if is_accepted {
+            Ok(())
+        } else {
+            Err(Error::Mode)
+        }
     }
 
     /// The minimum bits of a block.
@@ -89,7 +111,9 @@ impl<'m> Stream<'m> {
     pub(crate) fn read_header(&mut self) -> Option<(Scalar, Shape, usize)> {
         let mut field = Field::empty()?;
         // SAFETY: both are open; the caller has given the stream memory for the longest header.
-        let bits = unsafe { sys::zfp_read_header(self.zfp.as_ptr(), field.0.as_mut(), sys::ZFP_HEADER_FULL) };
+        let bits = unsafe {
+            sys::zfp_read_header(self.zfp.as_ptr(), field.0.as_mut(), sys::ZFP_HEADER_FULL)
+        };
         if bits == 0 {
             return None;
         }
@@ -111,9 +135,14 @@ impl<'m> Stream<'m> {
     pub(crate) fn write_header(&mut self, scalar: Scalar, shape: Shape) -> Result<usize, Error> {
         let field = Field::new(scalar, shape, std::ptr::null_mut())?;
         // SAFETY: both are open; the caller has given the stream memory for the longest header.
-        let bits =
-            unsafe { sys::zfp_write_header(self.zfp.as_ptr(), field.0.as_ptr(), sys::ZFP_HEADER_FULL) };
-        if bits == 0 { Err(Error::Mode) } else { Ok(bits) }
+        let bits = unsafe {
+            sys::zfp_write_header(self.zfp.as_ptr(), field.0.as_ptr(), sys::ZFP_HEADER_FULL)
+        };
+        if bits == 0 {
+            Err(Error::Mode)
+        } else {
+            Ok(bits)
+        }
     }
 
     /// The maximum size of header and blocks in bytes, according to zfp.
@@ -135,7 +164,11 @@ impl<'m> Stream<'m> {
         shape: Shape,
         elements: &[u64],
     ) -> Result<usize, Error> {
-        assert!(shape.n_elements().is_some_and(|n| n * scalar.size() <= std::mem::size_of_val(elements)));
+        assert!(
+            shape
+                .n_elements()
+                .is_some_and(|n| n * scalar.size() <= std::mem::size_of_val(elements))
+        );
         let field = Field::new(scalar, shape, elements.as_ptr().cast_mut().cast())?;
         // SAFETY: the field describes a dense array inside `elements`, as asserted, which is
         // aligned for every scalar and only read; the stream has at least the maximum size that zfp
@@ -154,7 +187,11 @@ impl<'m> Stream<'m> {
         shape: Shape,
         elements: &mut [u64],
     ) -> Result<usize, Error> {
-        assert!(shape.n_elements().is_some_and(|n| n * scalar.size() <= std::mem::size_of_val(elements)));
+        assert!(
+            shape
+                .n_elements()
+                .is_some_and(|n| n * scalar.size() <= std::mem::size_of_val(elements))
+        );
         let field = Field::new(scalar, shape, elements.as_mut_ptr().cast())?;
         // SAFETY: the field describes a dense array inside `elements`, as asserted, which is
         // aligned for every scalar; the caller has given the stream memory for everything that zfp

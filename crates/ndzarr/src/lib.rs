@@ -21,9 +21,9 @@
 //! # Ok::<(), ndzarr::Error>(())
 //! ```
 //!
-//! The calls of the root block their thread; [`asynchronous`] has the same as futures. [`codec`] says how chunks
-//! are compressed, and takes codecs of your own; [`store`] is for stores of your own; [`metadata`] has what
-//! documents say.
+//! The calls of the root block their thread; [`asynchronous`] has the same as futures. [`codec`]
+//! says how chunks are compressed, and takes codecs of your own; [`store`] is for stores of your
+//! own; [`metadata`] has what documents say.
 // docs.rs shows which feature an item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
@@ -32,15 +32,16 @@ pub use ndarray;
 #[doc(hidden)]
 pub use ndzarr_array::structured;
 pub use ndzarr_array::{
-    Any, AnyArray, AnyElements, AnyNode, Appender, Array, ArrayBuilder, ArrayIn, ArrayInfo, Asynchronous,
-    AxisBounds, AxisSelection, AxisSlice, Blocking, Cast, Child, Chunk, Chunks, CopiedNode, CopyAccount,
-    CopyLevel, CopyOptions, CopyReport, Datetime64, Element, ElementType, Error, ErrorKind, FieldMismatch,
-    FieldPlan, FixedBytes, FixedUtf32, Float4E2M1Fn, Float6E2M3Fn, Float6E3M2Fn, Float8E3M4, Float8E4M3,
-    Float8E4M3B11Fnuz, Float8E4M3Fn, Float8E4M3Fnuz, Float8E5M2, Float8E5M2Fnuz, Float8E8M0Fnu, Group,
-    GroupBuilder, GroupIn, GroupInfo, Integer, KeyList, LeftOut, LeftOutReason, Mode, N5Block, N5Blocks,
-    Named, NewArray, NotCopied, Number, OpenOptions, Place, PlainElement, Points, Repr, Resolved, Result,
-    Selection, ShardWriter, Storage, StructField, Timedelta64, ToShape, ToView, Units, asynchronous, copy,
-    for_each_type, par_fold, par_fold_stored, par_map, par_write, s,
+    Any, AnyArray, AnyElements, AnyNode, Appender, Array, ArrayBuilder, ArrayIn, ArrayInfo,
+    Asynchronous, AxisBounds, AxisSelection, AxisSlice, Blocking, Cast, Child, Chunk, Chunks,
+    CopiedNode, CopyAccount, CopyLevel, CopyOptions, CopyReport, Datetime64, Element, ElementType,
+    Error, ErrorKind, FieldMismatch, FieldPlan, FixedBytes, FixedUtf32, Float4E2M1Fn, Float6E2M3Fn,
+    Float6E3M2Fn, Float8E3M4, Float8E4M3, Float8E4M3B11Fnuz, Float8E4M3Fn, Float8E4M3Fnuz,
+    Float8E5M2, Float8E5M2Fnuz, Float8E8M0Fnu, Group, GroupBuilder, GroupIn, GroupInfo, Integer,
+    KeyList, LeftOut, LeftOutReason, Mode, N5Block, N5Blocks, Named, NewArray, NotCopied, Number,
+    OpenOptions, Place, PlainElement, Points, Repr, Resolved, Result, Selection, ShardWriter,
+    Storage, StructField, Timedelta64, ToShape, ToView, Units, asynchronous, copy, for_each_type,
+    par_fold, par_fold_stored, par_map, par_write, s,
 };
 pub use ndzarr_codec::CodecRegistry;
 /// ```
@@ -69,16 +70,17 @@ pub use ndzarr_codec::CodecRegistry;
 /// ```
 pub use ndzarr_derive::Structured;
 pub use ndzarr_engine::{
-    Cache, Cancel, ConcurrentUpdate, DamageReport, Damaged, DamagedChunk, FillChunks, Foreign, MemoryOrder,
-    OnProgress, Progress, RunOptions, UnitPlace,
+    Cache, Cancel, ConcurrentUpdate, DamageReport, Damaged, DamagedChunk, FillChunks, Foreign,
+    MemoryOrder, OnProgress, Progress, RunOptions, UnitPlace,
 };
 pub use ndzarr_metadata::{
-    ArrayRequest, AttributeChange, CodecRequest, ConsolidatedUse, Existing, Extensions, FillRequest, Format,
-    Limits, MemberKind, N5Axes, Order,
+    ArrayRequest, AttributeChange, CodecRequest, ConsolidatedUse, Existing, Extensions,
+    FillRequest, Format, Limits, MemberKind, N5Axes, Order,
 };
 pub use ndzarr_model::{
-    Attributes, ChunkEdges, ChunkGrid, ComplexPart, CustomChunkGrid, CustomType, DataType, EdgeBlocks,
-    ElemKind, Endian, Field, FillValue, Region, SmallFloat, StructError, StructType, TimeUnit, TypeRules,
+    Attributes, ChunkEdges, ChunkGrid, ComplexPart, CustomChunkGrid, CustomType, DataType,
+    EdgeBlocks, ElemKind, Endian, Field, FillValue, Region, SmallFloat, StructError, StructType,
+    TimeUnit, TypeRules,
 };
 pub use ndzarr_store::{AsyncStore, MemoryStore, Store};
 #[cfg(feature = "fs")]
@@ -95,8 +97,8 @@ pub mod codec {
     //! ```
 
     pub use ndzarr_array::codec::{
-        bitround, blosc, bz2, crc32c, delta, fletcher32, gzip, lz4, named, packbits, pcodec, shuffle,
-        transpose, xz, zlib, zstd,
+        bitround, blosc, bz2, crc32c, delta, fletcher32, gzip, lz4, named, packbits, pcodec,
+        shuffle, transpose, xz, zlib, zstd,
     };
     pub use ndzarr_codec::{
         ArrayToArray, ArrayToBytes, Buffer, BytesToBytes, CodecError, Dst, OutOfMemory, Workspace,
@@ -104,9 +106,9 @@ pub mod codec {
     pub use ndzarr_model::{
         BloscCname, BloscConfig, BloscShuffle, CastValueConfig, CategorizeConfig, ChecksumLocation,
         CodecConfig, CodecSpec, FilterNumber, FilterTypes, FixedScaleOffsetConfig, IndexLocation,
-        LabelsConfig, LzmaConfig, LzmaFilter, LzmaFormat, N5BlockConfig, OutOfRange, PackbitsConfig,
-        PaddingEncoding, PayloadBounds, PcodecConfig, PcodecDelta, PcodecMode, ReshapeDim, Rounding,
-        ScaleOffsetConfig, ShardingConfig, StoredType, VlenConfig, ZfpMode,
+        LabelsConfig, LzmaConfig, LzmaFilter, LzmaFormat, N5BlockConfig, OutOfRange,
+        PackbitsConfig, PaddingEncoding, PayloadBounds, PcodecConfig, PcodecDelta, PcodecMode,
+        ReshapeDim, Rounding, ScaleOffsetConfig, ShardingConfig, StoredType, VlenConfig, ZfpMode,
     };
 }
 
@@ -122,8 +124,9 @@ pub mod store {
 
     pub use ndzarr_array::{Contents, KeyName};
     pub use ndzarr_store::{
-        BoxFuture, BoxStream, Can, DirListing, Fetch, Fetched, FetchedPieces, Key, KeyLock, Listed, Locked,
-        Of, Pin, Precondition, Prefix, Put, RangeMerging, StoreError, Temporary, Wait, Want, block_on, bytes,
+        BoxFuture, BoxStream, Can, DirListing, Fetch, Fetched, FetchedPieces, Key, KeyLock, Listed,
+        Locked, Of, Pin, Precondition, Prefix, Put, RangeMerging, StoreError, Temporary, Wait,
+        Want, block_on, bytes,
     };
     #[cfg(feature = "fs")]
     pub use ndzarr_store_fs::{Durability, FileSystem, FsStoreBuilder, Leftover, Links, Locking};

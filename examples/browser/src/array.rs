@@ -13,7 +13,9 @@ pub(crate) async fn open(place: String) -> Result<AnyArray, String> {
     let [url, path]: [String; 2] =
         serde_json::from_str(&place).map_err(|error| format!("{place}: {error}"))?;
     let storage = Storage::asynchronous(WebStore(url));
-    AnyArray::open((&storage, path.as_str())).await.map_err(chain)
+    AnyArray::open((&storage, path.as_str()))
+        .await
+        .map_err(chain)
 }
 
 /// The description of an array that the page shows, as JSON.
@@ -29,8 +31,8 @@ pub(crate) fn about(array: &AnyArray) -> Vec<u8> {
     about.to_string().into_bytes()
 }
 
-/// Reads a region, given as JSON: `[[start, end], …]`. Returns the elements in C order, little-endian
-/// as WebAssembly is.
+/// Reads a region, given as JSON: `[[start, end], …]`. Returns the elements in C order,
+/// little-endian as WebAssembly is.
 pub(crate) async fn read(array: AnyArray, region: String) -> Result<Vec<u8>, String> {
     let region: Vec<Range<u64>> = serde_json::from_str::<Vec<[u64; 2]>>(&region)
         .map(|ranges| ranges.into_iter().map(|[start, end]| start..end).collect())
@@ -40,6 +42,11 @@ pub(crate) async fn read(array: AnyArray, region: String) -> Result<Vec<u8>, Str
 
 /// The error with its causes.
 fn chain(error: ndzarr::Error) -> String {
-    let causes = std::iter::successors(Some(&error as &dyn std::error::Error), |error| error.source());
-    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+    let causes = std::iter::successors(Some(&error as &dyn std::error::Error), |error| {
+        error.source()
+    });
+    causes
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(": ")
 }

@@ -1,9 +1,12 @@
 //! The functions that the page calls.
 //!
-//! The page writes what it passes into memory that [`input`] makes, and finds results in memory that
-//! [`output`] names. Then it alternates between [`next_request`], until there is none, and
+//! The page writes what it passes into memory that [`input`] makes, and finds results in memory
+//! that [`output`] names. Then it alternates between [`next_request`], until there is none, and
 //! [`answer`], until [`is_done`].
-#![allow(unsafe_code, reason = "only for functions to have a name outside: none has an unsafe block")]
+#![allow(
+    unsafe_code,
+    reason = "only for functions to have a name outside: none has an unsafe block"
+)]
 
 use std::cell::RefCell;
 use std::task::Poll;
@@ -37,7 +40,9 @@ impl Page {
     }
 
     fn run(&mut self) {
-        let Some(Poll::Ready(done)) = self.task.as_mut().map(Task::run) else { return };
+        let Some(Poll::Ready(done)) = self.task.as_mut().map(Task::run) else {
+            return;
+        };
         self.task = None;
         self.failed = done.is_err();
         self.output = match done {
@@ -101,7 +106,9 @@ pub extern "C" fn read() {
 /// Puts the next request that the page is to make into the output, as JSON; false if there is none.
 #[cfg_attr(target_family = "wasm", unsafe(no_mangle))]
 pub extern "C" fn next_request() -> bool {
-    let Some(request) = request::next() else { return false };
+    let Some(request) = request::next() else {
+        return false;
+    };
     PAGE.with_borrow_mut(|page| page.output = request.to_string().into_bytes());
     true
 }

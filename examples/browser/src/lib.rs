@@ -9,8 +9,8 @@
 //! module smaller.
 //!
 //! Nothing but WebAssembly and `fetch` is needed: no threads, no workers, no generated JavaScript.
-//! `page/ndzarr.js` has the other half of what `exports.rs` has. To read in a page of your own, take
-//! `store.rs`, `request.rs` and `task.rs` as they are.
+//! `page/ndzarr.js` has the other half of what `exports.rs` has. To read in a page of your own,
+//! take `store.rs`, `request.rs` and `task.rs` as they are.
 #![deny(unsafe_code)]
 
 mod array;

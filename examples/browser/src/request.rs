@@ -33,7 +33,11 @@ thread_local! {
 pub(crate) async fn answer_to(request: Value) -> Answer {
     let (sender, receiver) = oneshot::channel();
     REQUESTS.with_borrow_mut(|requests| requests.new.push_back((request, sender)));
-    receiver.await.unwrap_or_else(|_| Answer { status: 0, head: Value::Null, body: Bytes::new() })
+    receiver.await.unwrap_or_else(|_| Answer {
+        status: 0,
+        head: Value::Null,
+        body: Bytes::new(),
+    })
 }
 
 /// The next request that the page is to make, with the member `id` for the answer.

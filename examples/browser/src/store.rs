@@ -35,13 +35,21 @@ impl Part {
         let Range { start, end } = range;
         let size = self.state.size;
         if start > end || end > size {
-            return Err(StoreError::OutOfRange { key: key.clone(), start, end, size });
+            return Err(StoreError::OutOfRange {
+                key: key.clone(),
+                start,
+                end,
+                size,
+            });
         }
         let to = |at: u64| usize::try_from(at.checked_sub(self.start)?).ok();
         match (to(start), to(end)) {
             _ if start == end => Ok(Bytes::new()),
             (Some(from), Some(to)) if to <= self.body.len() => Ok(self.body.slice(from..to)),
-            _ => Err(failure(key, "the server sent other bytes than were requested")),
+            _ => Err(failure(
+                key,
+                "the server sent other bytes than were requested",
+            )),
         }
     }
 }
@@ -63,41 +71,68 @@ impl WebStore {
 
     /// Makes one request, for what begins at `start`; `None` for no value.
     async fn get(&self, key: &Key, request: Value, start: u64) -> Result<Option<Part>, StoreError> {
-        let Some(answer) = self.send(key, request).await? else { return Ok(None) };
+        let Some(answer) = self.send(key, request).await? else {
+            return Ok(None);
+        };
         let version = |answer: &Answer| answer.head["version"].as_str().map(str::to_owned);
         let size = match answer.head["size"].as_u64() {
             Some(size) => size,
-            // After a range request the size is in a header, which a server of another origin has to
-            // expose, and few do.
+            // After a range request the size is in a header, which a server of another origin has
+            // to expose, and few do.
             None => {
-                let Some(head) = self.send(key, json!({"method": "HEAD"})).await? else { return Ok(None) };
+                let Some(head) = self.send(key, json!({"method": "HEAD"})).await? else {
+                    return Ok(None);
+                };
                 if version(&head) != version(&answer) {
                     return Err(failure(key, "it changed while it was read"));
                 }
-                head.head["size"].as_u64().ok_or_else(|| failure(key, "the server does not say its size"))?
+                head.head["size"]
+                    .as_u64()
+                    .ok_or_else(|| failure(key, "the server does not say its size"))?
             }
         };
         // Servers that ignore ranges send the whole value.
         let start = if answer.status == 206 { start } else { 0 };
-        Ok(Some(Part { state: State { version: version(&answer), size }, start, body: answer.body }))
+        Ok(Some(Part {
+            state: State {
+                version: version(&answer),
+                size,
+            },
+            start,
+            body: answer.body,
+        }))
     }
 
     /// Answers a request, whatever its pin; `Err(None)` if the value changed in the meantime.
-    async fn read(&self, key: &Key, want: &Want) -> Result<Option<(State, Vec<Bytes>)>, Option<StoreError>> {
+    async fn read(
+        &self,
+        key: &Key,
+        want: &Want,
+    ) -> Result<Option<(State, Vec<Bytes>)>, Option<StoreError>> {
         if let &Want::Whole { limit } = want {
-            let Some(part) = self.get(key, json!({"limit": limit}), 0).await? else { return Ok(None) };
+            let Some(part) = self.get(key, json!({"limit": limit}), 0).await? else {
+                return Ok(None);
+            };
             let size = part.state.size;
             if size > limit {
-                return Err(Some(StoreError::TooLarge { key: key.clone(), size, limit }));
+                return Err(Some(StoreError::TooLarge {
+                    key: key.clone(),
+                    size,
+                    limit,
+                }));
             }
             let value = part.cut(key, 0..size)?;
             return Ok(Some((part.state, vec![value])));
         }
         let (head, ranges) = match want {
-            Want::Ranges(ranges) if ranges.iter().any(|range| !range.is_empty()) => (None, ranges.clone()),
+            Want::Ranges(ranges) if ranges.iter().any(|range| !range.is_empty()) => {
+                (None, ranges.clone())
+            }
             // A server of another origin has to allow a range from the end, and few do.
             _ => {
-                let Some(head) = self.get(key, json!({"method": "HEAD"}), 0).await? else { return Ok(None) };
+                let Some(head) = self.get(key, json!({"method": "HEAD"}), 0).await? else {
+                    return Ok(None);
+                };
                 let size = head.state.size;
                 let ranges = match want {
                     Want::Tail(n) => vec![size.saturating_sub(*n)..size],
@@ -124,17 +159,22 @@ impl WebStore {
             let part = if range.is_empty() { None } else { parts.next() };
             part.unwrap_or(&got[0]).cut(key, range.clone())
         };
-        Ok(Some((state, ranges.iter().map(cut).collect::<Result<_, _>>()?)))
+        Ok(Some((
+            state,
+            ranges.iter().map(cut).collect::<Result<_, _>>()?,
+        )))
     }
 
     async fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
         let pinned = match &fetch.of {
             Of::Any => None,
             // If the server states no version, the value may have changed without a trace.
-            Of::IfCurrent(pin) => match pin.get::<State>().filter(|state| state.version.is_some()) {
-                None => return Ok(Fetched::Changed),
-                state => state,
-            },
+            Of::IfCurrent(pin) => {
+                match pin.get::<State>().filter(|state| state.version.is_some()) {
+                    None => return Ok(Fetched::Changed),
+                    state => state,
+                }
+            }
             Of::Snapshot(pin) => match pin.get::<State>() {
                 None => return Ok(Fetched::Changed),
                 state => state,
@@ -144,9 +184,11 @@ impl WebStore {
             return Ok(match (self.read(&fetch.key, &fetch.want).await, pinned) {
                 (Ok(Some((state, _))), Some(pinned)) if state != *pinned => Fetched::Changed,
                 (Ok(None) | Err(None), Some(_)) => Fetched::Changed,
-                (Ok(Some((state, parts))), _) => {
-                    Fetched::Parts { size: state.size, pin: Pin::new(state), parts }
-                }
+                (Ok(Some((state, parts))), _) => Fetched::Parts {
+                    size: state.size,
+                    pin: Pin::new(state),
+                    parts,
+                },
                 (Ok(None), None) => Fetched::Missing,
                 (Err(None), None) => continue,
                 (Err(Some(error)), _) => return Err(error),
@@ -179,10 +221,20 @@ impl AsyncStore for WebStore {
     }
 
     fn can(&self) -> Can {
-        Can { write: false, put_if: false, erase_if: false, lock: false, list: false }
+        Can {
+            write: false,
+            put_if: false,
+            erase_if: false,
+            lock: false,
+            list: false,
+        }
     }
 }
 
 fn failure(key: &Key, what: impl ToString) -> StoreError {
-    StoreError::Other { action: "read", key: key.to_string(), what: what.to_string() }
+    StoreError::Other {
+        action: "read",
+        key: key.to_string(),
+        what: what.to_string(),
+    }
 }

@@ -22,14 +22,18 @@ impl Wake for Woken {
 
 impl<T> Task<T> {
     pub(crate) fn new(future: impl Future<Output = T> + 'static) -> Self {
-        Self { future: Box::pin(future), woken: Arc::new(Woken(AtomicBool::new(true))) }
+        Self {
+            future: Box::pin(future),
+            woken: Arc::new(Woken(AtomicBool::new(true))),
+        }
     }
 
     /// Polls until it is done or waits for an answer.
     pub(crate) fn run(&mut self) -> Poll<T> {
         let waker = Arc::clone(&self.woken).into();
         while self.woken.0.swap(false, Ordering::Relaxed) {
-            if let Poll::Ready(output) = self.future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            if let Poll::Ready(output) = self.future.as_mut().poll(&mut Context::from_waker(&waker))
+            {
                 return Poll::Ready(output);
             }
         }

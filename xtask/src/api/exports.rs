@@ -22,15 +22,25 @@ pub(super) fn exports(text: &str, module: &str, own: &str) -> Vec<Export> {
         if line.starts_with("//") || line.starts_with('#') {
             continue;
         }
-        if let Some(name) = line.strip_prefix("pub mod ").and_then(|rest| rest.strip_suffix(" {")) {
+        if let Some(name) = line
+            .strip_prefix("pub mod ")
+            .and_then(|rest| rest.strip_suffix(" {"))
+        {
             inline = format!("{name}::");
         } else if line == "}" {
             inline.clear();
-        } else if line.starts_with("pub use ") || line.starts_with("pub type ") || !pending.is_empty() {
+        } else if line.starts_with("pub use ")
+            || line.starts_with("pub type ")
+            || !pending.is_empty()
+        {
             pending.push_str(line);
             pending.push(' ');
             if line.ends_with(';') {
-                let statement = statement(&std::mem::take(&mut pending), &format!("{module}{inline}"), own);
+                let statement = statement(
+                    &std::mem::take(&mut pending),
+                    &format!("{module}{inline}"),
+                    own,
+                );
                 found.extend(statement.into_iter().filter(|_| !hidden));
                 hidden = false;
             }
@@ -44,22 +54,40 @@ fn statement(text: &str, module: &str, own: &str) -> Vec<Export> {
     let text = text.trim().trim_end_matches(';');
     if let Some(alias) = text.strip_prefix("pub type ") {
         let name = alias.split(['<', ' ', '=']).next().unwrap_or_default();
-        return vec![Export { public: format!("{module}{name}"), from: own.into(), name: name.into() }];
+        return vec![Export {
+            public: format!("{module}{name}"),
+            from: own.into(),
+            name: name.into(),
+        }];
     }
     let path = text.trim_start_matches("pub use ");
     let (from, names) = match path.split_once("::{") {
         Some((from, names)) => (from, names.trim_end_matches('}')),
         None => path.rsplit_once("::").unwrap_or((path, path)),
     };
-    let from = match from.split("::").next().unwrap_or_default().replace('_', "-") {
+    let from = match from
+        .split("::")
+        .next()
+        .unwrap_or_default()
+        .replace('_', "-")
+    {
         from if from.starts_with("ndzarr-") || from == "ndarray" => from,
         _ => own.to_owned(),
     };
     let export = |name: &str| {
         let (name, public) = name.split_once(" as ").unwrap_or((name, name));
-        Export { public: format!("{module}{public}"), from: from.clone(), name: name.to_owned() }
+        Export {
+            public: format!("{module}{public}"),
+            from: from.clone(),
+            name: name.to_owned(),
+        }
     };
-    names.split(',').map(str::trim).filter(|name| !name.is_empty()).map(export).collect()
+    names
+        .split(',')
+        .map(str::trim)
+        .filter(|name| !name.is_empty())
+        .map(export)
+        .collect()
 }
 
 #[cfg(test)]
@@ -70,8 +98,10 @@ mod tests {
     fn names_and_origins_are_found() {
         let text = "pub use ndzarr_array::{\n    A, B,\n};\npub use c::C as D;\n#[doc(hidden)]\npub use ndzarr_array::H;\npub mod m {\n    pub use ndzarr_store::c;\n}\npub type T<X> = U<X>;\n";
         let exports = exports(text, "", "ndzarr-x");
-        let found: Vec<[&str; 3]> =
-            exports.iter().map(|export| [&export.public[..], &export.from, &export.name]).collect();
+        let found: Vec<[&str; 3]> = exports
+            .iter()
+            .map(|export| [&export.public[..], &export.from, &export.name])
+            .collect();
         let expected = [
             ["A", "ndzarr-array", "A"],
             ["B", "ndzarr-array", "B"],

@@ -35,16 +35,24 @@ impl Parts {
         let mut parts = Self::default();
         let mut pending: Vec<PathBuf> = vec![folder.to_owned()];
         while let Some(path) = pending.pop() {
-            let Ok(entries) = fs::read_dir(&path) else { continue };
+            let Ok(entries) = fs::read_dir(&path) else {
+                continue;
+            };
             for entry in entries.flatten().map(|entry| entry.path()) {
-                let inside = entry.strip_prefix(folder).map_err(|error| error.to_string())?;
+                let inside = entry
+                    .strip_prefix(folder)
+                    .map_err(|error| error.to_string())?;
                 if entry.is_dir() {
                     pending.push(entry);
                 } else if entry.extension().is_some_and(|ending| ending == "rs")
                     && takes(&inside.to_string_lossy())
                 {
                     let text = fs::read_to_string(&entry).map_err(|error| error.to_string())?;
-                    parts.add(text.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or_default());
+                    parts.add(
+                        text.split("\n#[cfg(test)]\nmod tests {")
+                            .next()
+                            .unwrap_or_default(),
+                    );
                 }
             }
         }
@@ -55,14 +63,20 @@ impl Parts {
     pub(super) fn types(&self) -> impl Iterator<Item = String> {
         const KINDS: [&str; 4] = ["pub struct ", "pub enum ", "pub trait ", "pub type "];
         let is_defined = |part: &String| KINDS.iter().any(|kind| part.starts_with(kind));
-        self.items.iter().filter(move |(_, parts)| parts.iter().any(is_defined)).map(|(name, _)| name.clone())
+        self.items
+            .iter()
+            .filter(move |(_, parts)| parts.iter().any(is_defined))
+            .map(|(name, _)| name.clone())
     }
 
     /// The parts of an item.
     pub(super) fn of_item(&self, name: &str) -> Vec<String> {
         let mut parts = self.items.get(name).cloned().unwrap_or_default();
         if parts.is_empty() {
-            let by_macro = self.macros.iter().find(|(_, calls)| calls.iter().any(|call| call == name));
+            let by_macro = self
+                .macros
+                .iter()
+                .find(|(_, calls)| calls.iter().any(|call| call == name));
             let lines = by_macro.map(|(lines, _)| &lines[..]).unwrap_or_default();
             parts.extend(lines.iter().map(|line| line.replace("$name", name)));
         }
@@ -83,8 +97,9 @@ impl Parts {
             }
             if trimmed.starts_with('#') {
                 hidden |= trimmed == "#[doc(hidden)]";
-                let is_listed =
-                    ["#[non_exhaustive", "#[derive("].iter().any(|start| trimmed.starts_with(start));
+                let is_listed = ["#[non_exhaustive", "#[derive("]
+                    .iter()
+                    .any(|start| trimmed.starts_with(start));
                 if is_listed && line == trimmed {
                     attributes.push(trimmed.to_owned());
                 }
@@ -104,11 +119,15 @@ impl Parts {
                 block = None;
                 continue;
             }
-            let Some(Block { name, label, kind }) = &block else { continue };
+            let Some(Block { name, label, kind }) = &block else {
+                continue;
+            };
             let depth = line.len() - line.trim_start().len();
             let begins = depth == 4
                 && match kind {
-                    Kind::Trait => ["fn ", "type ", "const "].iter().any(|word| trimmed.starts_with(word)),
+                    Kind::Trait => ["fn ", "type ", "const "]
+                        .iter()
+                        .any(|word| trimmed.starts_with(word)),
                     Kind::Enum => trimmed.starts_with(char::is_uppercase),
                     Kind::Struct | Kind::Impl => trimmed.starts_with("pub "),
                 };
@@ -132,8 +151,12 @@ impl Parts {
     /// What a line at the edge of a file begins.
     fn head(&mut self, head: &str, attributes: Vec<String>) -> Option<Block> {
         let signature = finished(head);
-        for kind in ["struct", "enum", "trait", "fn", "async fn", "const fn", "type"] {
-            let Some(rest) = head.strip_prefix(&format!("pub {kind} ")) else { continue };
+        for kind in [
+            "struct", "enum", "trait", "fn", "async fn", "const fn", "type",
+        ] {
+            let Some(rest) = head.strip_prefix(&format!("pub {kind} ")) else {
+                continue;
+            };
             let name = first_word(rest);
             let parts = self.items.entry(name.clone()).or_default();
             parts.extend(attributes);
@@ -144,7 +167,11 @@ impl Parts {
                 "trait" => Kind::Trait,
                 _ => return None,
             };
-            return head.ends_with('{').then(|| Block { name, label: String::new(), kind });
+            return head.ends_with('{').then(|| Block {
+                name,
+                label: String::new(),
+                kind,
+            });
         }
         let rest = head.strip_prefix("impl")?;
         let mut depth = 0;
@@ -152,7 +179,11 @@ impl Parts {
             depth += i32::from(c == '<') - i32::from(c == '>');
             depth == 0
         })?;
-        let of = if rest.starts_with('<') { &rest[end.0 + 1..] } else { rest };
+        let of = if rest.starts_with('<') {
+            &rest[end.0 + 1..]
+        } else {
+            rest
+        };
         match of.split_once(" for ") {
             Some((_, of)) => {
                 let name = first_word(of.trim_start_matches('&'));
@@ -162,7 +193,11 @@ impl Parts {
             None => {
                 let name = first_word(of);
                 let label = format!("{signature}: ");
-                head.ends_with('{').then_some(Block { name, label, kind: Kind::Impl })
+                head.ends_with('{').then_some(Block {
+                    name,
+                    label,
+                    kind: Kind::Impl,
+                })
             }
         }
     }
@@ -172,26 +207,43 @@ impl Parts {
         let mut exported = false;
         let mut lines = text.lines();
         while let Some(line) = lines.next() {
-            let Some(name) = line.strip_prefix("macro_rules! ").and_then(|rest| rest.strip_suffix(" {"))
+            let Some(name) = line
+                .strip_prefix("macro_rules! ")
+                .and_then(|rest| rest.strip_suffix(" {"))
             else {
                 exported = line == "#[macro_export]";
                 continue;
             };
-            let body = lines.by_ref().take_while(|line| *line != "}").map(str::trim);
+            let body = lines
+                .by_ref()
+                .take_while(|line| *line != "}")
+                .map(str::trim);
             if exported {
-                let arms =
-                    body.filter_map(|line| line.strip_suffix(" => {")).filter(|arm| arm.starts_with('('));
+                let arms = body
+                    .filter_map(|line| line.strip_suffix(" => {"))
+                    .filter(|arm| arm.starts_with('('));
                 // Arms that begin with an `@` are for the macro itself.
                 let arms = arms.filter(|arm| !arm.starts_with("(@"));
-                self.items.entry(name.to_owned()).or_default().extend(arms.map(str::to_owned));
+                self.items
+                    .entry(name.to_owned())
+                    .or_default()
+                    .extend(arms.map(str::to_owned));
                 continue;
             }
             let starts = ["pub ", "impl ", "impl<", "#[derive("];
             let public = body.filter(|line| starts.iter().any(|start| line.starts_with(start)));
-            let public: Vec<String> = public.map(finished).map(|line| without_private(&line)).collect();
-            let (_, calls) = text.split_once(&format!("\n{name}! {{\n")).unwrap_or_default();
+            let public: Vec<String> = public
+                .map(finished)
+                .map(|line| without_private(&line))
+                .collect();
+            let (_, calls) = text
+                .split_once(&format!("\n{name}! {{\n"))
+                .unwrap_or_default();
             let calls = calls.lines().take_while(|line| *line != "}");
-            let calls = calls.map(|line| first_word(line.trim())).filter(|word| !word.is_empty()).collect();
+            let calls = calls
+                .map(|line| first_word(line.trim()))
+                .filter(|word| !word.is_empty())
+                .collect();
             if public.iter().any(|line| line.starts_with("pub struct ")) {
                 self.macros.push((public, calls));
             }
@@ -207,13 +259,22 @@ fn push(statement: &mut String, line: &str) {
 
 /// A statement on one line, without what follows its signature.
 fn finished(statement: &str) -> String {
-    let statement = statement.trim().trim_end_matches("{}").trim_end_matches([' ', '{', ';', ',']);
-    statement.replace("( ", "(").replace(", )", ")").replace(", }", " }")
+    let statement = statement
+        .trim()
+        .trim_end_matches("{}")
+        .trim_end_matches([' ', '{', ';', ',']);
+    statement
+        .replace("( ", "(")
+        .replace(", )", ")")
+        .replace(", }", " }")
 }
 
 fn first_word(text: &str) -> String {
     let text = text.trim_start();
-    text.split(['<', ' ', '(', ':', ';', '=', ',', '{', '/', '#']).next().unwrap_or_default().to_owned()
+    text.split(['<', ' ', '(', ':', ';', '=', ',', '{', '/', '#'])
+        .next()
+        .unwrap_or_default()
+        .to_owned()
 }
 
 /// The head of a struct, with `_` for the private fields of a tuple.
@@ -227,7 +288,13 @@ fn without_private(head: &str) -> String {
         depth += i32::from("<([".contains(c)) - i32::from(">)]".contains(c));
         c == ',' && depth == 0
     });
-    let public = parts.map(str::trim).map(|field| if field.starts_with("pub ") { field } else { "_" });
+    let public = parts.map(str::trim).map(|field| {
+        if field.starts_with("pub ") {
+            field
+        } else {
+            "_"
+        }
+    });
     format!("{start}({})", public.collect::<Vec<_>>().join(", "))
 }
 
@@ -261,8 +328,14 @@ mod tests {
         let parts = parts(
             "#[non_exhaustive]\npub enum E {\n    /// Doc.\n    A,\n    B { x: u8 },\n    C {\n        /// Doc.\n        x: u8,\n        y: Vec<u8>,\n    },\n    D(u8),\n}\npub struct P(Box<(u8, u8)>, pub u8);\n",
         );
-        let expected =
-            ["#[non_exhaustive]", "pub enum E", "A", "B { x: u8 }", "C { x: u8, y: Vec<u8> }", "D(u8)"];
+        let expected = [
+            "#[non_exhaustive]",
+            "pub enum E",
+            "A",
+            "B { x: u8 }",
+            "C { x: u8, y: Vec<u8> }",
+            "D(u8)",
+        ];
         assert_eq!(parts.of_item("E"), expected);
         assert_eq!(parts.of_item("P"), ["pub struct P(_, pub u8)"]);
     }
@@ -272,7 +345,10 @@ mod tests {
         let parts = parts(
             "macro_rules! number {\n    ($name:ident) => {\n        pub struct $name(u8);\n\n        impl $name {\n            pub fn get(self) -> u8 {\n                self.0\n            }\n        }\n    };\n}\nnumber! {\n    /// Doc.\n    One, 1;\n    Two, 2;\n}\n#[macro_export]\nmacro_rules! own {\n    ($x:ident) => {\n        $x\n    };\n    (@inner $x:ident) => {\n        $x\n    };\n}\n",
         );
-        assert_eq!(parts.of_item("Two"), ["pub struct Two(_)", "impl Two", "pub fn get(self) -> u8"]);
+        assert_eq!(
+            parts.of_item("Two"),
+            ["pub struct Two(_)", "impl Two", "pub fn get(self) -> u8"]
+        );
         assert_eq!(parts.of_item("own"), ["($x:ident)"]);
         assert!(parts.of_item("Doc").is_empty());
     }

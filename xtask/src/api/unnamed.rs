@@ -2,15 +2,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The types that stand in the list and are not among its items, each with the first line that has it. `defined`
-/// are those that the workspace defines; others are in crates of the user's choice.
+/// The types that stand in the list and are not among its items, each with the first line that has
+/// it. `defined` are those that the workspace defines; others are in crates of the user's choice.
 pub(super) fn unnamed(list: &str, defined: &BTreeSet<String>) -> BTreeMap<String, String> {
-    let items = list.lines().map(|line| line.split(": ").next().unwrap_or_default());
-    let mut named: BTreeSet<&str> = items.map(|item| item.rsplit("::").next().unwrap_or_default()).collect();
+    let items = list
+        .lines()
+        .map(|line| line.split(": ").next().unwrap_or_default());
+    let mut named: BTreeSet<&str> = items
+        .map(|item| item.rsplit("::").next().unwrap_or_default())
+        .collect();
     // Some have another name in their crate.
-    named.extend(
-        list.lines().filter_map(|line| line.split_once(": pub struct ")?.1.split(['<', ' ', '(']).next()),
-    );
+    named.extend(list.lines().filter_map(|line| {
+        line.split_once(": pub struct ")?
+            .1
+            .split(['<', ' ', '('])
+            .next()
+    }));
     let mut found = BTreeMap::new();
     for line in list.lines() {
         for word in types(line) {
@@ -22,14 +29,21 @@ pub(super) fn unnamed(list: &str, defined: &BTreeSet<String>) -> BTreeMap<String
     found
 }
 
-/// The words of a line that may be types: neither of a derive, nor of a trait that is implemented, nor
-/// the name of a variant, nor of an associated type.
+/// The words of a line that may be types: neither of a derive, nor of a trait that is implemented,
+/// nor the name of a variant, nor of an associated type.
 fn types(line: &str) -> Vec<String> {
-    let Some((_, part)) = line.split_once(": ") else { return Vec::new() };
-    let signature = match part.strip_prefix("impl").and_then(|rest| rest.split_once(": pub ")) {
+    let Some((_, part)) = line.split_once(": ") else {
+        return Vec::new();
+    };
+    let signature = match part
+        .strip_prefix("impl")
+        .and_then(|rest| rest.split_once(": pub "))
+    {
         Some((_, signature)) => signature,
         None if part.starts_with("impl") || part.starts_with('#') => return Vec::new(),
-        None if part.starts_with(char::is_uppercase) => part.trim_start_matches(char::is_alphanumeric),
+        None if part.starts_with(char::is_uppercase) => {
+            part.trim_start_matches(char::is_alphanumeric)
+        }
         None => part,
     };
     // What stands before a `=` is the name of an associated type.
@@ -39,8 +53,9 @@ fn types(line: &str) -> Vec<String> {
     for word in signature.split_inclusive(|c: char| !c.is_alphanumeric() && c != '_') {
         let name = word.trim_end_matches(|c: char| !c.is_alphanumeric() && c != '_');
         let is_type = name.starts_with(char::is_uppercase) && name.len() > 1;
-        let is_new =
-            word.ends_with('=') || DEFINE.contains(&before) || before.starts_with(char::is_uppercase);
+        let is_new = word.ends_with('=')
+            || DEFINE.contains(&before)
+            || before.starts_with(char::is_uppercase);
         if is_type && !is_new {
             words.push(name.to_owned());
         }

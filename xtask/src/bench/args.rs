@@ -26,7 +26,8 @@ pub(crate) struct Args {
     /// each row is its processor time there, and 3 %.
     #[arg(long, value_name = "COMMIT")]
     pub(super) against: Option<String>,
-    /// Instead: what ndzarr's operations cost as work grows, as a table for docs/internals/lab/growth.md.
+    /// Instead: what ndzarr's operations cost as work grows, as a table for
+    /// docs/internals/lab/growth.md.
     #[arg(long)]
     pub(super) growth: bool,
     /// Instead: arrays in a bucket in a network of 10 and of 50 ms, see benchmarks/remote.

@@ -21,13 +21,23 @@ pub(super) struct Data {
 }
 
 /// Names of documents.
-const DOCUMENTS: [&str; 5] = ["zarr.json", ".zarray", ".zgroup", ".zattrs", "attributes.json"];
+const DOCUMENTS: [&str; 5] = [
+    "zarr.json",
+    ".zarray",
+    ".zgroup",
+    ".zattrs",
+    "attributes.json",
+];
 
 impl Data {
     pub(super) fn new() -> Result<Self, String> {
         let folder = python::target().join("bench-data");
         let memory = Path::new("/dev/shm");
-        let scratch = if memory.is_dir() { memory.join("ndzarr-bench") } else { folder.join("scratch") };
+        let scratch = if memory.is_dir() {
+            memory.join("ndzarr-bench")
+        } else {
+            folder.join("scratch")
+        };
         for made in [&folder, &scratch] {
             fs::create_dir_all(made).map_err(|e| format!("{}: {e}", made.display()))?;
         }
@@ -42,11 +52,18 @@ impl Data {
     /// The folder of the array or group of a workload.
     pub(super) fn path(&self, definition: &Definition, row: &Row) -> PathBuf {
         if definition.listing.is_some() {
-            return self.folder.join(format!("{}-{}", definition.name, row.operation));
+            return self
+                .folder
+                .join(format!("{}-{}", definition.name, row.operation));
         }
-        let n5 = definition.dataset.as_ref().is_some_and(|dataset| dataset.driver == "n5");
+        let n5 = definition
+            .dataset
+            .as_ref()
+            .is_some_and(|dataset| dataset.driver == "n5");
         let suffix = if n5 { "n5" } else { "zarr" };
-        self.folder.join(format!("{}.{suffix}", definition.name)).join("a")
+        self.folder
+            .join(format!("{}.{suffix}", definition.name))
+            .join("a")
     }
 
     /// Makes the dataset of a row, unless it exists.
@@ -58,10 +75,10 @@ impl Data {
     ) -> Result<(), String> {
         let base = definition.base(all);
         let path = self.path(base, row);
-        let done = path
-            .parent()
-            .unwrap_or(&path)
-            .join(format!("{}.made", path.file_name().unwrap_or_default().to_string_lossy()));
+        let done = path.parent().unwrap_or(&path).join(format!(
+            "{}.made",
+            path.file_name().unwrap_or_default().to_string_lossy()
+        ));
         let mut job = json!({ "path": path });
         if let Some(listing) = base.listing {
             job["listing"] = json!({
@@ -86,7 +103,11 @@ impl Data {
         let request = self.folder.join("job.json");
         fs::write(&request, &text).map_err(|e| format!("{}: {e}", request.display()))?;
         let script = python::engines().join("make.py");
-        succeed(Command::new(python::interpreter("bench")?).arg(script).arg(&request))?;
+        succeed(
+            Command::new(python::interpreter("bench")?)
+                .arg(script)
+                .arg(&request),
+        )?;
         fs::write(&done, text).map_err(|e| format!("{}: {e}", done.display()))
     }
 
@@ -104,7 +125,11 @@ impl Data {
         match row.operation.as_str() {
             "write" | "append" | "append-if-due" => self.volume(definition.base(all)).map(Some),
             "update" => {
-                let shape: Vec<u64> = definition.region(all).iter().map(|[from, to]| to - from).collect();
+                let shape: Vec<u64> = definition
+                    .region(all)
+                    .iter()
+                    .map(|[from, to]| to - from)
+                    .collect();
                 Volume::make(&self.folder, &shape, 2).map(Some)
             }
             _ => Ok(None),
@@ -134,7 +159,9 @@ impl Data {
                 runs(&bytes, shape, &region).for_each(|run| hasher.update(&bytes[run]));
             }
         } else if let ("outer", [rows, columns]) = (&row.operation[..], chunks) {
-            for (&row, &column) in rows.iter().flat_map(|row| columns.iter().map(move |column| (row, column)))
+            for (&row, &column) in rows
+                .iter()
+                .flat_map(|row| columns.iter().map(move |column| (row, column)))
             {
                 let region = [[row, row + 1], [column, column + 1], [0, shape[2]]];
                 runs(&bytes, shape, &region).for_each(|run| hasher.update(&bytes[run]));
@@ -153,14 +180,22 @@ impl Data {
                 }
             }
         } else if !chunks.is_empty() {
-            let side = base.layout.as_ref().and_then(|layout| layout["inner"].as_u64()).unwrap_or(1);
+            let side = base
+                .layout
+                .as_ref()
+                .and_then(|layout| layout["inner"].as_u64())
+                .unwrap_or(1);
             for chunk in chunks {
-                let region: Vec<[u64; 2]> = chunk.iter().map(|c| [c * side, (c + 1) * side]).collect();
+                let region: Vec<[u64; 2]> =
+                    chunk.iter().map(|c| [c * side, (c + 1) * side]).collect();
                 runs(&bytes, shape, &region).for_each(|run| hasher.update(&bytes[run]));
             }
         } else if row.operation == "update" {
             let region = definition.region(all);
-            let new = self.new_elements(definition, all, row)?.map(|new| new.read()).transpose()?;
+            let new = self
+                .new_elements(definition, all, row)?
+                .map(|new| new.read())
+                .transpose()?;
             let new = new.unwrap_or_default();
             let places: Vec<_> = runs(&bytes, shape, &region).collect();
             let mut at = 0;
@@ -188,17 +223,36 @@ impl Data {
         let mut anywhere = |axis: usize| random.next() % base.shape[axis];
         match &row.operation[..] {
             "points" | "elements" => {
-                let n = if row.operation == "points" { 10_000 } else { 200 };
-                return (0..n).map(|_| (0..base.shape.len()).map(&mut anywhere).collect()).collect();
+                let n = if row.operation == "points" {
+                    10_000
+                } else {
+                    200
+                };
+                return (0..n)
+                    .map(|_| (0..base.shape.len()).map(&mut anywhere).collect())
+                    .collect();
             }
             "slices" => return (0..base.shape[2]).step_by(32).map(|at| vec![at]).collect(),
-            "outer" => return (0..2).map(|axis| (0..64).map(|_| anywhere(axis)).collect()).collect(),
+            "outer" => {
+                return (0..2)
+                    .map(|axis| (0..64).map(|_| anywhere(axis)).collect())
+                    .collect();
+            }
             _ => {}
         }
-        let side = base.layout.as_ref().and_then(|layout| layout["inner"].as_u64()).unwrap_or(1);
+        let side = base
+            .layout
+            .as_ref()
+            .and_then(|layout| layout["inner"].as_u64())
+            .unwrap_or(1);
         let mut random = Random::new(3);
         (0..definition.n_chunks)
-            .map(|_| base.shape.iter().map(|n| random.next() % (n / side)).collect())
+            .map(|_| {
+                base.shape
+                    .iter()
+                    .map(|n| random.next() % (n / side))
+                    .collect()
+            })
             .collect()
     }
 
@@ -206,14 +260,29 @@ impl Data {
     /// dataset.
     pub(super) fn target(&self, dataset: &Path, row: &Row) -> Result<PathBuf, String> {
         // Synced rows need a disk.
-        let parent = if row.durability == "none" { &self.scratch } else { &self.folder };
-        let container = dataset.parent().and_then(Path::file_name).unwrap_or_default();
+        let parent = if row.durability == "none" {
+            &self.scratch
+        } else {
+            &self.folder
+        };
+        let container = dataset
+            .parent()
+            .and_then(Path::file_name)
+            .unwrap_or_default();
         let target = parent.join("written").join(container);
         self.clear()?;
         let copied = match row.operation.as_str() {
             "copy" => fs::create_dir_all(&target),
-            "update" => copy(dataset.parent().unwrap_or(dataset), &target, Copy::Everything),
-            _ => copy(dataset.parent().unwrap_or(dataset), &target, Copy::Documents),
+            "update" => copy(
+                dataset.parent().unwrap_or(dataset),
+                &target,
+                Copy::Everything,
+            ),
+            _ => copy(
+                dataset.parent().unwrap_or(dataset),
+                &target,
+                Copy::Documents,
+            ),
         };
         copied.map_err(|e| format!("{}: {e}", target.display()))?;
         Ok(target.join("a"))
@@ -261,12 +330,20 @@ fn copy(from: &Path, to: &Path, what: Copy) -> std::io::Result<()> {
 
 /// Size of all files below except documents, in bytes.
 pub(super) fn stored_bytes(folder: &Path) -> u64 {
-    let Ok(entries) = fs::read_dir(folder) else { return 0 };
+    let Ok(entries) = fs::read_dir(folder) else {
+        return 0;
+    };
     entries
         .flatten()
         .map(|entry| match entry.metadata() {
             Ok(found) if found.is_dir() => stored_bytes(&entry.path()),
-            Ok(found) if DOCUMENTS.iter().all(|document| entry.file_name() != *document) => found.len(),
+            Ok(found)
+                if DOCUMENTS
+                    .iter()
+                    .all(|document| entry.file_name() != *document) =>
+            {
+                found.len()
+            }
             _ => 0,
         })
         .sum()

@@ -163,7 +163,12 @@ pub(super) fn load() -> Result<BTreeMap<String, Definition>, String> {
     let all: BTreeMap<_, _> = all.into_iter().map(|one| (one.name.clone(), one)).collect();
     for definition in all.values() {
         let into_c = definition.rows.iter().flat_map(|row| &row.into_c);
-        if let Some(of) = definition.of.iter().chain(into_c).find(|of| !all.contains_key(*of)) {
+        if let Some(of) = definition
+            .of
+            .iter()
+            .chain(into_c)
+            .find(|of| !all.contains_key(*of))
+        {
             return Err(format!("{}: there is no workload {of}", definition.name));
         }
     }
@@ -187,7 +192,10 @@ pub(super) fn titles(checkout: &Path) -> Result<BTreeSet<String>, String> {
     }
     let all: Vec<Titled> = files(checkout)?;
     let title = |name: &str, row: &TitledRow| title(name, row.name.as_ref(), &row.operation);
-    Ok(all.iter().flat_map(|one| one.row.iter().map(|row| title(&one.name, row))).collect())
+    Ok(all
+        .iter()
+        .flat_map(|one| one.row.iter().map(|row| title(&one.name, row)))
+        .collect())
 }
 
 fn title(workload: &str, name: Option<&String>, operation: &str) -> String {
@@ -199,7 +207,9 @@ fn files<T: DeserializeOwned>(checkout: &Path) -> Result<Vec<T>, String> {
     let entries = fs::read_dir(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     let mut all = Vec::new();
     for entry in entries {
-        let path = entry.map_err(|e| format!("{}: {e}", folder.display()))?.path();
+        let path = entry
+            .map_err(|e| format!("{}: {e}", folder.display()))?
+            .path();
         if path.extension().is_none_or(|extension| extension != "toml") {
             continue;
         }
@@ -211,8 +221,16 @@ fn files<T: DeserializeOwned>(checkout: &Path) -> Result<Vec<T>, String> {
 
 /// W2 before W10, W9 before W9s, and those in Python at the end.
 pub(super) fn order(name: &str) -> (bool, u32, String) {
-    let digits: String = name.chars().skip(1).take_while(char::is_ascii_digit).collect();
-    (!name.starts_with('W'), digits.parse().unwrap_or(u32::MAX), name.to_owned())
+    let digits: String = name
+        .chars()
+        .skip(1)
+        .take_while(char::is_ascii_digit)
+        .collect();
+    (
+        !name.starts_with('W'),
+        digits.parse().unwrap_or(u32::MAX),
+        name.to_owned(),
+    )
 }
 
 #[cfg(test)]
@@ -229,7 +247,11 @@ mod tests {
                 definition.name
             );
             for row in &definition.rows {
-                assert!(row.quick.iter().all(|peer| row.peers.contains(peer)), "{}", row.title(definition));
+                assert!(
+                    row.quick.iter().all(|peer| row.peers.contains(peer)),
+                    "{}",
+                    row.title(definition)
+                );
             }
         }
     }
@@ -237,8 +259,10 @@ mod tests {
     #[test]
     fn titles_are_those_of_the_rows() {
         let all = load().expect("they parse");
-        let expected: BTreeSet<String> =
-            all.values().flat_map(|one| one.rows.iter().map(|row| row.title(one))).collect();
+        let expected: BTreeSet<String> = all
+            .values()
+            .flat_map(|one| one.rows.iter().map(|row| row.title(one)))
+            .collect();
         assert_eq!(titles(&repository()), Ok(expected));
     }
 

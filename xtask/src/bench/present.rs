@@ -9,8 +9,8 @@ use serde::Serialize;
 use super::args::Args;
 use crate::python;
 
-/// Prints the table of these rows. If they are to be recorded, writes them as the record of today or of this
-/// name.
+/// Prints the table of these rows. If they are to be recorded, writes them as the record of today
+/// or of this name.
 ///
 /// # Errors
 /// A file cannot be written, or the script fails.
@@ -19,7 +19,11 @@ pub(super) fn show(rows: &impl Serialize, args: &Args, name: Option<&str>) -> Re
     let text = serde_json::to_string(rows).map_err(|e| e.to_string())?;
     fs::write(&file, text).map_err(|e| format!("{}: {e}", file.display()))?;
     present("table", Some(&file), None)?;
-    if args.record { present("record", Some(&file), name) } else { Ok(()) }
+    if args.record {
+        present("record", Some(&file), name)
+    } else {
+        Ok(())
+    }
 }
 
 /// Draws the README's picture and the page of the records from the latest ones.
@@ -33,5 +37,12 @@ pub(super) fn draw() -> Result<(), String> {
 /// Runs a task of the script that presents what was measured.
 fn present(task: &str, file: Option<&Path>, name: Option<&str>) -> Result<(), String> {
     let script = python::scripts().join("bench").join("present.py");
-    python::succeed(Command::new("python3").arg("-B").arg(script).arg(task).args(file).args(name))
+    python::succeed(
+        Command::new("python3")
+            .arg("-B")
+            .arg(script)
+            .arg(task)
+            .args(file)
+            .args(name),
+    )
 }

@@ -66,14 +66,16 @@ type Turns = BTreeMap<String, Vec<Turn>>;
 fn load() -> Result<Vec<Row>, String> {
     let path = repository().join("benchmarks/remote/rows.toml");
     let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-    toml::from_str::<Rows>(&text).map(|rows| rows.row).map_err(|e| format!("{}: {e}", path.display()))
+    toml::from_str::<Rows>(&text)
+        .map(|rows| rows.row)
+        .map_err(|e| format!("{}: {e}", path.display()))
 }
 
 /// Runs the rows.
 ///
 /// # Errors
-/// Something cannot be built, made or started, or an engine fails or returns a wrong result. A missed
-/// target is not an error.
+/// Something cannot be built, made or started, or an engine fails or returns a wrong result. A
+/// missed target is not an error.
 pub(super) fn run(args: &Args) -> Result<(), String> {
     let rows = load()?;
     let chosen: Vec<&Row> = rows
@@ -101,14 +103,23 @@ pub(super) fn run(args: &Args) -> Result<(), String> {
         for row in &chosen {
             let turns = rounds(row, args, &server, &folder, &mut wrong)?;
             let done = measured(row, at, latency, &turns);
-            bar.suspend(|| eprintln!("{} at {latency} ms: {:.0} ms, {}", done.name, done.ms, done.status));
+            bar.suspend(|| {
+                eprintln!(
+                    "{} at {latency} ms: {:.0} ms, {}",
+                    done.name, done.ms, done.status
+                )
+            });
             bar.inc(1);
             measured_rows.push(done);
         }
     }
     bar.finish_and_clear();
     present::show(&measured_rows, args, Some("remote.json"))?;
-    if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
+    if wrong.is_empty() {
+        Ok(())
+    } else {
+        Err(wrong.join("\n"))
+    }
 }
 
 /// All rounds of a row, the engines one after the other in each.
@@ -119,8 +130,13 @@ fn rounds(
     folder: &Path,
     wrong: &mut Vec<String>,
 ) -> Result<Turns, String> {
-    let peers = row.peers.iter().filter(|peer| args.vs.is_empty() || args.vs.contains(peer));
-    let mut engines: Vec<&str> = std::iter::once("ndzarr").chain(peers.map(String::as_str)).collect();
+    let peers = row
+        .peers
+        .iter()
+        .filter(|peer| args.vs.is_empty() || args.vs.contains(peer));
+    let mut engines: Vec<&str> = std::iter::once("ndzarr")
+        .chain(peers.map(String::as_str))
+        .collect();
     let mut turns = Turns::new();
     let mut expected = None;
     for _ in 0..args.rounds {
@@ -143,9 +159,18 @@ fn rounds(
     Ok(turns)
 }
 
-fn turn(row: &Row, engine: &str, server: &Server, folder: &Path) -> Result<(Report, Counts), String> {
+fn turn(
+    row: &Row,
+    engine: &str,
+    server: &Server,
+    folder: &Path,
+) -> Result<(Report, Counts), String> {
     let request = folder.join("remote-request.json");
-    let Addresses { endpoint, bucket, control } = &server.addresses;
+    let Addresses {
+        endpoint,
+        bucket,
+        control,
+    } = &server.addresses;
     let text = json!({
         "operation": row.operation,
         "endpoint": endpoint,
@@ -164,9 +189,14 @@ fn turn(row: &Row, engine: &str, server: &Server, folder: &Path) -> Result<(Repo
             python
         }
     };
-    command.arg(&request).env("AWS_ACCESS_KEY_ID", "an-id").env("AWS_SECRET_ACCESS_KEY", "a-secret");
+    command
+        .arg(&request)
+        .env("AWS_ACCESS_KEY_ID", "an-id")
+        .env("AWS_SECRET_ACCESS_KEY", "a-secret");
     // As `turn::command` sets it.
-    command.env("AWS_REGION", "us-east-1").env("OPENBLAS_NUM_THREADS", "1");
+    command
+        .env("AWS_REGION", "us-east-1")
+        .env("OPENBLAS_NUM_THREADS", "1");
     let report = turn::run(command)?;
     Ok((report, server.send("counts")?))
 }
@@ -187,7 +217,11 @@ fn made(folder: &Path) -> Result<PathBuf, String> {
     let _ = fs::remove_dir_all(&data);
     fs::create_dir_all(&data).map_err(|e| format!("{}: {e}", data.display()))?;
     eprintln!("making {}", data.display());
-    succeed(Command::new(python::interpreter("remote")?).arg(script).arg(&data))?;
+    succeed(
+        Command::new(python::interpreter("remote")?)
+            .arg(script)
+            .arg(&data),
+    )?;
     fs::write(&done, text).map_err(|e| format!("{}: {e}", done.display()))?;
     Ok(data)
 }
@@ -224,10 +258,15 @@ fn measured(row: &Row, at: usize, latency: u32, turns: &Turns) -> Measured {
     let ms = |engine: &str| of(engine, &|(report, _)| report.wall_ns as f64 / 1e6);
     let requests = |engine: &str| of(engine, &|(_, counts)| counts.requests as f64);
     let bytes = |engine: &str| of(engine, &|(_, counts)| counts.bytes as f64);
-    let least = turns.keys().map(|engine| bytes(engine)).fold(f64::INFINITY, f64::min);
+    let least = turns
+        .keys()
+        .map(|engine| bytes(engine))
+        .fold(f64::INFINITY, f64::min);
     let ideal = row.rounds * f64::from(latency) + least / BANDWIDTH;
-    let peers =
-        turns.keys().map(String::as_str).filter(|engine| *engine != "ndzarr" && ms(engine).is_finite());
+    let peers = turns
+        .keys()
+        .map(String::as_str)
+        .filter(|engine| *engine != "ndzarr" && ms(engine).is_finite());
     let best = peers.min_by(|a, b| ms(a).total_cmp(&ms(b)));
     let ratio = best.map(|best| {
         let pairs = turns["ndzarr"].iter().zip(&turns[best]);
@@ -247,7 +286,11 @@ fn measured(row: &Row, at: usize, latency: u32, turns: &Turns) -> Measured {
     if ratio.is_some_and(|ratio| ratio > 1.0) {
         faults.push("peer");
     }
-    let status = if faults.is_empty() { "met".to_owned() } else { format!("MISSED: {}", faults.join(", ")) };
+    let status = if faults.is_empty() {
+        "met".to_owned()
+    } else {
+        format!("MISSED: {}", faults.join(", "))
+    };
     let best_peer = best.zip(ratio).map(|(name, ratio)| Peer {
         name: name.to_owned(),
         ms: ms(name),
@@ -284,11 +327,16 @@ struct Server {
 impl Server {
     fn start(data: &Path) -> Result<Self, String> {
         let mut command = Command::new(program("remote-server"));
-        command.arg(data).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command
+            .arg(data)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
         let mut child = command.spawn().map_err(|e| format!("remote-server: {e}"))?;
         let mut line = String::new();
         if let Some(output) = child.stdout.take() {
-            BufReader::new(output).read_line(&mut line).map_err(|e| format!("remote-server: {e}"))?;
+            BufReader::new(output)
+                .read_line(&mut line)
+                .map_err(|e| format!("remote-server: {e}"))?;
         }
         let addresses = serde_json::from_str(&line).map_err(|e| format!("remote-server: {e}"))?;
         Ok(Self { child, addresses })
@@ -323,7 +371,11 @@ mod tests {
     fn the_committed_rows_make_sense() {
         for row in load().expect("they parse") {
             assert!(row.rounds >= 1.0, "{}", row.name);
-            assert!(row.target.is_none_or(|[at_10, at_50]| at_10 < at_50), "{}", row.name);
+            assert!(
+                row.target.is_none_or(|[at_10, at_50]| at_10 < at_50),
+                "{}",
+                row.name
+            );
         }
     }
 }

@@ -75,7 +75,9 @@ pub(super) fn command(engine: &str, python: &Path, request: &Path) -> Result<Com
         "zarrs" | "floor" => return Ok(program(&format!("engine-{engine}"), request)),
         "tensorstore" | "tensorstore-less-memory" => "tensorstore_engine.py",
         "ndzarr-python" => "ndzarr_engine.py",
-        "zarr-python" | "zarr-python-fused" | "zarr-python-ndzarr" | "zarr-python-zarrs" => "zarr_python.py",
+        "zarr-python" | "zarr-python-fused" | "zarr-python-ndzarr" | "zarr-python-zarrs" => {
+            "zarr_python.py"
+        }
         "zarrista" => "zarrista_engine.py",
         "z5py" => "z5py_engine.py",
         "acquire-zarr" => "acquire_engine.py",
@@ -87,8 +89,11 @@ pub(super) fn command(engine: &str, python: &Path, request: &Path) -> Result<Com
         "rechunker" => Command::new(python::interpreter("rechunker")?),
         _ => Command::new(python),
     };
-    // NumPy's threads for matrices, which no row has, are busy for a tenth of a second after they start.
-    command.env("OPENBLAS_NUM_THREADS", "1").arg(python::engines().join(script));
+    // NumPy's threads for matrices, which no row has, are busy for a tenth of a second after they
+    // start.
+    command
+        .env("OPENBLAS_NUM_THREADS", "1")
+        .arg(python::engines().join(script));
     if engine == "zarrs_reencode" {
         command.arg(tools().join("bin").join(engine));
     }
@@ -128,7 +133,11 @@ pub(super) fn install<'e>(engines: impl Iterator<Item = &'e String>) -> Result<(
                 engine,
             ]);
             python::succeed(
-                command.arg("--root").arg(tools()).arg("--target-dir").arg(tools().join("build")),
+                command
+                    .arg("--root")
+                    .arg(tools())
+                    .arg("--target-dir")
+                    .arg(tools().join("build")),
             )?;
         }
     }
@@ -146,14 +155,23 @@ fn program(name: &str, request: &Path) -> Command {
 /// # Errors
 /// The engine fails or gives no report.
 pub(super) fn run(mut command: Command) -> Result<Report, String> {
-    let output = command.output().map_err(|e| format!("{}: {e}", command.get_program().display()))?;
+    let output = command
+        .output()
+        .map_err(|e| format!("{}: {e}", command.get_program().display()))?;
     let text = String::from_utf8_lossy(&output.stdout);
-    let report = text.lines().rev().find_map(|line| serde_json::from_str(line).ok());
+    let report = text
+        .lines()
+        .rev()
+        .find_map(|line| serde_json::from_str(line).ok());
     match report {
         Some(report) if output.status.success() => Ok(report),
         _ => {
             let error = String::from_utf8_lossy(&output.stderr);
-            let last = error.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("no report");
+            let last = error
+                .lines()
+                .rev()
+                .find(|line| !line.trim().is_empty())
+                .unwrap_or("no report");
             Err(format!("{}: {last}", output.status))
         }
     }
@@ -179,9 +197,28 @@ mod tests {
         assert!(!quiet.is_disturbed());
         // It waits for its own threads if they outnumber the processors; no other process disturbed
         // it.
-        assert!(!Report { waited_ns: 100_000_000, ..quiet }.is_disturbed());
+        assert!(
+            !Report {
+                waited_ns: 100_000_000,
+                ..quiet
+            }
+            .is_disturbed()
+        );
         // Others used a processor that it did not need.
-        assert!(!Report { other_cpu_ns: 100_000_000, ..quiet }.is_disturbed());
-        assert!(Report { other_cpu_ns: 100_000_000, waited_ns: 20_000_000, ..quiet }.is_disturbed());
+        assert!(
+            !Report {
+                other_cpu_ns: 100_000_000,
+                ..quiet
+            }
+            .is_disturbed()
+        );
+        assert!(
+            Report {
+                other_cpu_ns: 100_000_000,
+                waited_ns: 20_000_000,
+                ..quiet
+            }
+            .is_disturbed()
+        );
     }
 }

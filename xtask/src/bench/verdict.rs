@@ -29,7 +29,10 @@ pub(super) struct Target {
 }
 
 /// The target of each row against another commit.
-pub(super) const AGAINST_COMMIT: Target = Target { ratio: 1.03, time: Time::Processor };
+pub(super) const AGAINST_COMMIT: Target = Target {
+    ratio: 1.03,
+    time: Time::Processor,
+};
 
 /// A ratio of ndzarr's time to another's, round by round.
 #[derive(Clone, Debug, Serialize)]
@@ -83,7 +86,9 @@ impl Medians {
     pub(super) fn time_ms(&self, time: Time) -> f64 {
         match time {
             Time::Processor => self.cpu_ms,
-            Time::Wall => self.frames.map_or(self.wall_ms, |frames| frames.p99_ns as f64 / 1e6),
+            Time::Wall => self
+                .frames
+                .map_or(self.wall_ms, |frames| frames.p99_ns as f64 / 1e6),
         }
     }
 }
@@ -109,7 +114,11 @@ pub(super) fn median(mut values: Vec<f64>) -> f64 {
 /// The undisturbed samples; all of them, if there is none.
 fn clean(samples: &[Option<Report>]) -> Vec<Report> {
     let all: Vec<Report> = samples.iter().flatten().copied().collect();
-    let clean: Vec<Report> = all.iter().filter(|report| !report.is_disturbed()).copied().collect();
+    let clean: Vec<Report> = all
+        .iter()
+        .filter(|report| !report.is_disturbed())
+        .copied()
+        .collect();
     if clean.is_empty() { all } else { clean }
 }
 
@@ -120,8 +129,12 @@ pub(super) fn medians(samples: &[Option<Report>]) -> Option<Medians> {
     }
     let of = |value: &dyn Fn(&Report) -> f64| median(used.iter().map(value).collect());
     let of_frames = |value: &dyn Fn(Frames) -> u64| {
-        median(used.iter().filter_map(|report| report.frames).map(|frames| value(frames) as f64).collect())
-            as u64
+        median(
+            used.iter()
+                .filter_map(|report| report.frames)
+                .map(|frames| value(frames) as f64)
+                .collect(),
+        ) as u64
     };
     let frames = used[0].frames.map(|_| Frames {
         p50_ns: of_frames(&|frames| frames.p50_ns),
@@ -136,7 +149,11 @@ pub(super) fn medians(samples: &[Option<Report>]) -> Option<Medians> {
         page_faults: of(&|report| report.page_faults as f64) as u64,
         stored_bytes: of(&|report| report.stored_bytes as f64) as u64,
         frames,
-        disturbed: samples.iter().flatten().filter(|report| report.is_disturbed()).count(),
+        disturbed: samples
+            .iter()
+            .flatten()
+            .filter(|report| report.is_disturbed())
+            .count(),
         rounds: samples.iter().flatten().count(),
     })
 }
@@ -148,8 +165,11 @@ pub(super) fn ratio(samples: &Samples, to: &str, time: Time) -> Option<Ratio> {
         .zip(samples.get(to)?)
         .filter_map(|(ours, theirs)| Some(((*ours)?, (*theirs)?)))
         .collect();
-    let calm: Vec<_> =
-        pairs.iter().filter(|(a, b)| !a.is_disturbed() && !b.is_disturbed()).copied().collect();
+    let calm: Vec<_> = pairs
+        .iter()
+        .filter(|(a, b)| !a.is_disturbed() && !b.is_disturbed())
+        .copied()
+        .collect();
     let clean_rounds = calm.len();
     let used = if calm.is_empty() { pairs } else { calm };
     if used.is_empty() {
@@ -198,8 +218,13 @@ pub(super) fn judge(samples: &Samples, target: Target, memory: Option<u64>, job:
     };
     let best = engines
         .iter()
-        .filter(|(engine, medians)| !["ndzarr", "floor"].contains(&engine.as_str()) && comparable(medians))
-        .min_by(|a, b| a.1.time_ms(target.time).total_cmp(&b.1.time_ms(target.time)));
+        .filter(|(engine, medians)| {
+            !["ndzarr", "floor"].contains(&engine.as_str()) && comparable(medians)
+        })
+        .min_by(|a, b| {
+            a.1.time_ms(target.time)
+                .total_cmp(&b.1.time_ms(target.time))
+        });
     let best_peer = best.and_then(|(engine, _)| ratio(samples, engine, target.time));
     let memory_met = memory.and_then(|most| ours.map(|ours| keeps(&ours, most)));
     let met = match &best_peer {
@@ -208,7 +233,13 @@ pub(super) fn judge(samples: &Samples, target: Target, memory: Option<u64>, job:
         Some(ratio) if ratio.median <= target.ratio => Met::Yes,
         Some(_) => Met::No,
     };
-    Verdict { engines, best_peer, floor: ratio(samples, "floor", target.time), met, memory_met }
+    Verdict {
+        engines,
+        best_peer,
+        floor: ratio(samples, "floor", target.time),
+        met,
+        memory_met,
+    }
 }
 
 #[cfg(test)]
@@ -231,12 +262,20 @@ mod tests {
     }
 
     fn wall(ratio: f64) -> Target {
-        Target { ratio, time: Time::Wall }
+        Target {
+            ratio,
+            time: Time::Wall,
+        }
     }
 
     #[test]
     fn beside_another_commit_processor_time_counts() {
-        let of = |cpu_ms: u64| sample(10, 0).map(|report| Report { cpu_ns: cpu_ms * 1_000_000, ..report });
+        let of = |cpu_ms: u64| {
+            sample(10, 0).map(|report| Report {
+                cpu_ns: cpu_ms * 1_000_000,
+                ..report
+            })
+        };
         let met = |ours| {
             let mut samples = Samples::new();
             samples.insert("ndzarr".into(), vec![of(ours); 5]);
@@ -249,8 +288,14 @@ mod tests {
     #[test]
     fn ratios_are_of_pairs_and_of_undisturbed_rounds() {
         let mut samples = Samples::new();
-        let ours =
-            vec![sample(50, 0), sample(60, 0), sample(500, 400), sample(70, 0), sample(80, 0), sample(90, 0)];
+        let ours = vec![
+            sample(50, 0),
+            sample(60, 0),
+            sample(500, 400),
+            sample(70, 0),
+            sample(80, 0),
+            sample(90, 0),
+        ];
         samples.insert("ndzarr".into(), ours);
         samples.insert("zarrs".into(), vec![sample(100, 0); 6]);
         samples.insert("tensorstore".into(), vec![sample(200, 0); 6]);
@@ -270,9 +315,14 @@ mod tests {
     fn a_target_among_the_ratios_is_not_clear() {
         let of = |walls: &[u64]| {
             let mut samples = Samples::new();
-            samples.insert("ndzarr".into(), walls.iter().map(|&wall| sample(wall, 0)).collect());
+            samples.insert(
+                "ndzarr".into(),
+                walls.iter().map(|&wall| sample(wall, 0)).collect(),
+            );
             samples.insert("zarrs".into(), vec![sample(100, 0); walls.len()]);
-            ratio(&samples, "zarrs", Time::Wall).expect("rounds").is_clear_of(0.8)
+            ratio(&samples, "zarrs", Time::Wall)
+                .expect("rounds")
+                .is_clear_of(0.8)
         };
         assert!(of(&[70, 70, 70, 70, 70, 70, 90]));
         assert!(of(&[90, 90, 90, 90, 70]));
@@ -286,8 +336,16 @@ mod tests {
     fn of_appends_the_slowest_frames_count() {
         let of = |wall_ms: u64, p99_ms: u64| {
             let ns = |ms| ms * 1_000_000;
-            let frames = Frames { p50_ns: 1, p99_ns: ns(p99_ms), worst_ns: ns(p99_ms), written_bytes: 7 };
-            sample(wall_ms, 0).map(|report| Report { frames: Some(frames), ..report })
+            let frames = Frames {
+                p50_ns: 1,
+                p99_ns: ns(p99_ms),
+                worst_ns: ns(p99_ms),
+                written_bytes: 7,
+            };
+            sample(wall_ms, 0).map(|report| Report {
+                frames: Some(frames),
+                ..report
+            })
         };
         let mut samples = Samples::new();
         samples.insert("ndzarr".into(), vec![of(50, 4); 5]);
@@ -297,7 +355,12 @@ mod tests {
         let best = verdict.best_peer.expect("two peers");
         assert_eq!((best.to.as_str(), verdict.met), ("zarr-python", Met::Yes));
         assert!((best.median - 0.8).abs() < 1e-9);
-        assert_eq!(verdict.engines["ndzarr"].frames.map(|frames| frames.written_bytes), Some(7));
+        assert_eq!(
+            verdict.engines["ndzarr"]
+                .frames
+                .map(|frames| frames.written_bytes),
+            Some(7)
+        );
     }
 
     #[test]
@@ -305,27 +368,54 @@ mod tests {
         let mut samples = Samples::new();
         samples.insert("ndzarr".into(), vec![sample(1, 0); 4]);
         samples.insert("zarrs".into(), vec![sample(10, 0); 4]);
-        assert_eq!(judge(&samples, wall(0.7), None, Job::Reads).met, Met::Undecided);
+        assert_eq!(
+            judge(&samples, wall(0.7), None, Job::Reads).met,
+            Met::Undecided
+        );
     }
 
     #[test]
     fn a_peer_that_stores_less_is_no_measure() {
-        let small = |stored_bytes| sample(10, 0).map(|report| Report { stored_bytes, ..report });
+        let small = |stored_bytes| {
+            sample(10, 0).map(|report| Report {
+                stored_bytes,
+                ..report
+            })
+        };
         let mut samples = Samples::new();
         samples.insert("ndzarr".into(), vec![small(103); 5]);
         samples.insert("zarrs".into(), vec![small(101); 5]);
-        assert!(judge(&samples, wall(1.0), None, Job::Writes).best_peer.is_none());
-        assert!(judge(&samples, wall(1.0), None, Job::Reads).best_peer.is_some());
+        assert!(
+            judge(&samples, wall(1.0), None, Job::Writes)
+                .best_peer
+                .is_none()
+        );
+        assert!(
+            judge(&samples, wall(1.0), None, Job::Reads)
+                .best_peer
+                .is_some()
+        );
     }
 
     #[test]
     fn a_copy_in_more_memory_is_no_measure() {
         let mut samples = Samples::new();
         samples.insert("ndzarr".into(), vec![sample(8, 0); 5]);
-        let large = sample(7, 0).map(|report| Report { peak_bytes: (1 << 20) + 1, ..report });
+        let large = sample(7, 0).map(|report| Report {
+            peak_bytes: (1 << 20) + 1,
+            ..report
+        });
         samples.insert("tensorstore".into(), vec![large; 5]);
         samples.insert("zarr-python".into(), vec![sample(10, 0); 5]);
-        let to = |job| judge(&samples, wall(0.8), Some(1 << 20), job).best_peer.expect("a peer").to;
-        assert_eq!((to(Job::Copies), to(Job::Writes)), ("zarr-python".into(), "tensorstore".into()));
+        let to = |job| {
+            judge(&samples, wall(0.8), Some(1 << 20), job)
+                .best_peer
+                .expect("a peer")
+                .to
+        };
+        assert_eq!(
+            (to(Job::Copies), to(Job::Writes)),
+            ("zarr-python".into(), "tensorstore".into())
+        );
     }
 }

@@ -55,7 +55,10 @@ impl Volume {
                 .and_then(|()| fs::rename(&partial, &path))
                 .map_err(|e| format!("{}: {e}", path.display()))?;
         }
-        Ok(Self { path, shape: shape.to_vec() })
+        Ok(Self {
+            path,
+            shape: shape.to_vec(),
+        })
     }
 
     pub(super) fn read(&self) -> Result<Vec<u8>, String> {
@@ -71,7 +74,9 @@ fn write(path: &Path, shape: &[u64], seed: u64) -> std::io::Result<()> {
     let mut random = Random::new(seed);
     let phase = (seed % 7) as f64;
     let wave = |n: u64, period: f64| -> Vec<f64> {
-        (0..n).map(|i| (i as f64 / period * std::f64::consts::TAU + phase).sin()).collect()
+        (0..n)
+            .map(|i| (i as f64 / period * std::f64::consts::TAU + phase).sin())
+            .collect()
     };
     let wz = wave(nz, 311.0);
     let wy = wave(ny, 173.0);

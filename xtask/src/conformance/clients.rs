@@ -1,5 +1,5 @@
-//! Programs that people read arrays with: each reads what ndzarr wrote, element by element; those that can
-//! write do so, and ndzarr reads. `docs/internals/support.md` shows the results.
+//! Programs that people read arrays with: each reads what ndzarr wrote, element by element; those
+//! that can write do so, and ndzarr reads. `docs/internals/support.md` shows the results.
 
 mod programs;
 mod written;
@@ -36,7 +36,11 @@ pub(super) fn run(program: &Path) -> Result<(), String> {
         fs::remove_dir_all(&data).map_err(|e| format!("{}: {e}", data.display()))?;
     }
     fs::create_dir_all(&data).map_err(|e| format!("{}: {e}", data.display()))?;
-    python::succeed(script("clients", "client_arrays.py")?.arg(&data).env("NDZARR_CONFORMANCE", program))?;
+    python::succeed(
+        script("clients", "client_arrays.py")?
+            .arg(&data)
+            .env("NDZARR_CONFORMANCE", program),
+    )?;
 
     let mut outcomes = Outcomes::default();
     for client in OF_PYPI {
@@ -46,10 +50,14 @@ pub(super) fn run(program: &Path) -> Result<(), String> {
     let debian = debian();
     for client in OF_DEBIAN {
         let inside = Inside::of(&debian);
-        outcomes.add(&[client], inside.and_then(|it| it.run(&["python3", READS], &[&data], &[client])));
+        outcomes.add(
+            &[client],
+            inside.and_then(|it| it.run(&["python3", READS], &[&data], &[client])),
+        );
     }
     let zarrita = format!("{SCRIPTS}/zarrita.mjs");
-    let read = npm().and_then(|npm| Inside::of(&debian)?.run(&["node", &zarrita], &[&data, &npm], &[]));
+    let read =
+        npm().and_then(|npm| Inside::of(&debian)?.run(&["node", &zarrita], &[&data, &npm], &[]));
     outcomes.add(&OF_NPM, read);
     let page = format!("{SCRIPTS}/neuroglancer.mjs");
     let read = neuroglancer().and_then(|(client, version)| {
@@ -63,7 +71,10 @@ pub(super) fn run(program: &Path) -> Result<(), String> {
     fs::write(&kept, &outcomes.0).map_err(|e| format!("{}: {e}", kept.display()))?;
     fs::write(&kept_written, &written).map_err(|e| format!("{}: {e}", kept_written.display()))?;
     let n_outcomes = outcomes.0.lines().count() + written.lines().count();
-    eprintln!("{n_outcomes} outcomes in {:.0} s", start.elapsed().as_secs_f64());
+    eprintln!(
+        "{n_outcomes} outcomes in {:.0} s",
+        start.elapsed().as_secs_f64()
+    );
     report("client_report.py", &[&kept, &kept_written], true)
 }
 
@@ -82,7 +93,8 @@ impl Outcomes {
             Err(why) => why,
         };
         for client in clients {
-            self.0.push_str(&format!("{}\n", serde_json::json!([client, why])));
+            self.0
+                .push_str(&format!("{}\n", serde_json::json!([client, why])));
         }
     }
 }
@@ -97,6 +109,9 @@ fn neuroglancer() -> Result<(PathBuf, String), String> {
     ]);
     let output = command.output().map_err(|e| format!("{command:?}: {e}"))?;
     let printed = String::from_utf8_lossy(&output.stdout);
-    let (version, client) = printed.trim().split_once(' ').ok_or("neuroglancer is not installed")?;
+    let (version, client) = printed
+        .trim()
+        .split_once(' ')
+        .ok_or("neuroglancer is not installed")?;
     Ok((PathBuf::from(client), version.to_owned()))
 }

@@ -1,5 +1,5 @@
-//! Java N5 and n5-zarr, from the class path that the user gives: each side reads what the other wrote, both write one
-//! dataset at once, and `docs/internals/support.md` shows the results.
+//! Java N5 and n5-zarr, from the class path that the user gives: each side reads what the other
+//! wrote, both write one dataset at once, and `docs/internals/support.md` shows the results.
 
 use std::fs;
 use std::io::Write;
@@ -78,20 +78,33 @@ impl Java {
         let sources = python::repository().join("xtask/src/conformance/java");
         let mut javac = Command::new("javac");
         // Libraries bring processors of annotations, which have nothing to do here.
-        javac.args(["-proc:none", "-nowarn", "-d"]).arg(&self.folder).args(["-cp", &self.class_path]);
-        python::succeed(javac.arg("-sourcepath").arg(&sources).arg(sources.join(source)))
-            .map_err(|e| format!("{e}: is n5 4 or newer on the class path?"))
+        javac
+            .args(["-proc:none", "-nowarn", "-d"])
+            .arg(&self.folder)
+            .args(["-cp", &self.class_path]);
+        python::succeed(
+            javac
+                .arg("-sourcepath")
+                .arg(&sources)
+                .arg(sources.join(source)),
+        )
+        .map_err(|e| format!("{e}: is n5 4 or newer on the class path?"))
     }
 
     /// The libraries that the program finds on the class path.
     fn libraries(&self) -> Result<Value, String> {
         let mut java = Command::new("java");
-        java.args(["-cp", &self.class_path, "Peer"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        java.args(["-cp", &self.class_path, "Peer"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
         let mut child = java.spawn().map_err(|e| format!("java: {e}"))?;
         let to = child.stdin.take();
-        to.ok_or("its input is piped")?.write_all(b"{\"do\": \"libraries\"}\n").map_err(|e| e.to_string())?;
+        to.ok_or("its input is piped")?
+            .write_all(b"{\"do\": \"libraries\"}\n")
+            .map_err(|e| e.to_string())?;
         let output = child.wait_with_output().map_err(|e| format!("java: {e}"))?;
-        let answer: Value = serde_json::from_slice(&output.stdout).map_err(|e| format!("java: {e}"))?;
+        let answer: Value =
+            serde_json::from_slice(&output.stdout).map_err(|e| format!("java: {e}"))?;
         Ok(answer["says"].clone())
     }
 }

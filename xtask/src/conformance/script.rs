@@ -13,7 +13,9 @@ use crate::python;
 pub(super) fn script(environment: &str, name: &str) -> Result<Command, String> {
     let mut command = Command::new(python::interpreter(environment)?);
     command.arg(python::scripts().join("conformance").join(name));
-    command.env("PYTHONPATH", python::scripts().join("fixtures")).env("PYTHONDONTWRITEBYTECODE", "1");
+    command
+        .env("PYTHONPATH", python::scripts().join("fixtures"))
+        .env("PYTHONDONTWRITEBYTECODE", "1");
     Ok(command)
 }
 
@@ -24,7 +26,9 @@ pub(super) fn script(environment: &str, name: &str) -> Result<Command, String> {
 /// An outcome is wrong, as the script says.
 pub(super) fn report(name: &str, outcomes: &[&Path], writes_page: bool) -> Result<(), String> {
     let mut command = Command::new("python3");
-    command.arg(python::scripts().join("conformance").join(name)).args(outcomes);
+    command
+        .arg(python::scripts().join("conformance").join(name))
+        .args(outcomes);
     if writes_page {
         command.arg(python::repository().join("docs/internals/support.md"));
     }

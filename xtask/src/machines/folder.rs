@@ -21,7 +21,16 @@ pub(crate) struct Contents {
 pub(crate) const COMPILERS: Contents = Contents {
     suite: "sid",
     architectures: &["i386", "s390x"],
-    packages: &["gcc", "libc6-dev", "make", "pkg-config", "cargo", "rustc", "rust-src", "libstd-rust-dev"],
+    packages: &[
+        "gcc",
+        "libc6-dev",
+        "make",
+        "pkg-config",
+        "cargo",
+        "rustc",
+        "rust-src",
+        "libstd-rust-dev",
+    ],
 };
 
 /// The project inside the folder.
@@ -42,7 +51,9 @@ impl Folder {
     pub(crate) fn at(path: &Path, contents: &Contents) -> Result<Self, String> {
         let say = |error: std::io::Error| format!("{}: {error}", path.display());
         fs::create_dir_all(path).map_err(say)?;
-        let folder = Self { root: path.canonicalize().map_err(say)? };
+        let folder = Self {
+            root: path.canonicalize().map_err(say)?,
+        };
         let made = folder.root.join("src/made");
         if !made.exists() {
             folder.make(contents)?;
@@ -57,24 +68,36 @@ impl Folder {
         let mirror = mirror();
         python::succeed(
             Command::new("debootstrap")
-                .args(["--variant=minbase", "--include=ca-certificates", contents.suite])
+                .args([
+                    "--variant=minbase",
+                    "--include=ca-certificates",
+                    contents.suite,
+                ])
                 .arg(&self.root)
                 .arg(mirror),
         )?;
-        for file in ["etc/ssl/certs/ca-certificates.crt", "etc/resolv.conf", "etc/hosts"] {
+        for file in [
+            "etc/ssl/certs/ca-certificates.crt",
+            "etc/resolv.conf",
+            "etc/hosts",
+        ] {
             let from = Path::new("/").join(file);
             let to = self.root.join(file);
             fs::copy(&from, &to).map_err(|error| format!("{}: {error}", from.display()))?;
         }
         for folder in ["src/home", &PROJECT[1..]] {
-            fs::create_dir_all(self.root.join(folder)).map_err(|error| format!("{folder}: {error}"))?;
+            fs::create_dir_all(self.root.join(folder))
+                .map_err(|error| format!("{folder}: {error}"))?;
         }
         // A mirror of another day has an index whose time is over.
         let old = self.root.join("etc/apt/apt.conf.d/99old");
         fs::write(&old, "Acquire::Check-Valid-Until \"false\";\n")
             .map_err(|error| format!("{}: {error}", old.display()))?;
         for architecture in contents.architectures {
-            python::succeed(self.inside().args(["dpkg", "--add-architecture", architecture]))?;
+            python::succeed(
+                self.inside()
+                    .args(["dpkg", "--add-architecture", architecture]),
+            )?;
         }
         python::succeed(self.inside().args(["apt-get", "update"]))?;
         self.install(contents.packages)
@@ -85,21 +108,26 @@ impl Folder {
         &self.root
     }
 
-    /// Installs the further packages of a system, unless it did so before: in steps that fit together, since apt
-    /// gives up on all packages of a step at once.
+    /// Installs the further packages of a system, unless it did so before: in steps that fit
+    /// together, since apt gives up on all packages of a step at once.
     pub(crate) fn add(&self, system: &str, steps: &[&[&str]]) -> Result<(), String> {
         let added = self.root.join(format!("src/added-{system}"));
         if added.exists() {
             return Ok(());
         }
-        steps.iter().try_for_each(|packages| self.install(packages))?;
+        steps
+            .iter()
+            .try_for_each(|packages| self.install(packages))?;
         fs::write(&added, "").map_err(|error| format!("{}: {error}", added.display()))
     }
 
     fn install(&self, packages: &[&str]) -> Result<(), String> {
         let mut apt = self.inside();
         apt.env("DEBIAN_FRONTEND", "noninteractive");
-        python::succeed(apt.args(["apt-get", "install", "-y", "--no-install-recommends"]).args(packages))
+        python::succeed(
+            apt.args(["apt-get", "install", "-y", "--no-install-recommends"])
+                .args(packages),
+        )
     }
 
     /// A command inside the folder, to be followed by its name and arguments. It sees the working
@@ -109,8 +137,8 @@ impl Folder {
         self.entered_by("exec chroot")
     }
 
-    /// A command inside the folder, for programs of s390x that start others. The kernel runs them by the emulator, only
-    /// here: the namespace of users has a table of its own for that.
+    /// A command inside the folder, for programs of s390x that start others. The kernel runs them
+    /// by the emulator, only here: the namespace of users has a table of its own for that.
     pub(super) fn inside_with_emulator(&self) -> Command {
         self.entered_by(
             r#"exec unshare --user --map-root-user --mount sh -ec '
@@ -162,9 +190,18 @@ pub(crate) fn need(program: &str, package: &str) -> Result<(), String> {
 
 /// The address of the mirror that this machine uses.
 fn mirror() -> String {
-    let lists = ["/etc/apt/sources.list.d/debian.sources", "/etc/apt/sources.list"];
-    let text: String = lists.iter().filter_map(|list| fs::read_to_string(list).ok()).collect();
-    let words = text.lines().filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace);
+    let lists = [
+        "/etc/apt/sources.list.d/debian.sources",
+        "/etc/apt/sources.list",
+    ];
+    let text: String = lists
+        .iter()
+        .filter_map(|list| fs::read_to_string(list).ok())
+        .collect();
+    let words = text
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .flat_map(str::split_whitespace);
     words
         .filter(|word| word.starts_with("http") && !word.contains("security"))
         .map(str::to_owned)

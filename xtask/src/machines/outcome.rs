@@ -17,7 +17,10 @@ pub(super) struct Outcome {
 impl Outcome {
     /// A system for which something was only built.
     pub(super) fn built(builds: bool) -> Self {
-        Self { builds, ..Self::default() }
+        Self {
+            builds,
+            ..Self::default()
+        }
     }
 
     /// Adds one more run, which gives no counts.
@@ -44,23 +47,40 @@ impl Outcome {
 
     /// Reads what `cargo test` printed on both of its outputs, joined.
     pub(super) fn read(text: &str) -> Self {
-        let mut outcome = Self { builds: true, ran: true, ..Self::default() };
+        let mut outcome = Self {
+            builds: true,
+            ran: true,
+            ..Self::default()
+        };
         let mut running: Option<&str> = None;
         for line in text.lines().map(str::trim) {
             if let Some(program) = line.strip_prefix("Running ") {
                 outcome.died(running.replace(program));
             } else if let Some(result) = line.strip_prefix("test result: ") {
                 let count = |what: &str| {
-                    let mut words = result.split(&[' ', ';']).filter(|word| !word.is_empty()).rev();
+                    let mut words = result
+                        .split(&[' ', ';'])
+                        .filter(|word| !word.is_empty())
+                        .rev();
                     words.by_ref().find(|word| *word == what);
-                    words.next().and_then(|n| n.parse::<u64>().ok()).unwrap_or(0)
+                    words
+                        .next()
+                        .and_then(|n| n.parse::<u64>().ok())
+                        .unwrap_or(0)
                 };
                 outcome.passed += count("passed");
                 outcome.failed += count("failed");
                 running = None;
-            } else if let Some(test) = line.strip_prefix("test ").and_then(|line| line.strip_suffix("FAILED"))
+            } else if let Some(test) = line
+                .strip_prefix("test ")
+                .and_then(|line| line.strip_suffix("FAILED"))
             {
-                outcome.failures.push(test.trim_end().trim_end_matches("...").trim_end().to_owned());
+                outcome.failures.push(
+                    test.trim_end()
+                        .trim_end_matches("...")
+                        .trim_end()
+                        .to_owned(),
+                );
             }
         }
         outcome.died(running);
@@ -69,7 +89,8 @@ impl Outcome {
 
     /// A program that ended before it printed how many tests passed.
     fn died(&mut self, program: Option<&str>) {
-        self.failures.extend(program.map(|program| format!("{program} ended without a result")));
+        self.failures
+            .extend(program.map(|program| format!("{program} ended without a result")));
     }
 }
 
@@ -115,6 +136,9 @@ test result: ok. 7 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
         let passed = Outcome::built(true).also("cargo run", true);
         assert!(passed.is_good());
         let failed = passed.also("cargo run", false);
-        assert_eq!((failed.is_good(), failed.failures), (false, vec!["cargo run".to_owned()]));
+        assert_eq!(
+            (failed.is_good(), failed.failures),
+            (false, vec!["cargo run".to_owned()])
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! Installs servers and packages below `target/`, from npm, Debian and crates.io. Those of PyPI come with the
-//! environment of Python.
+//! Installs servers and packages below `target/`, from npm, Debian and crates.io. Those of PyPI
+//! come with the environment of Python.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,8 @@ fn once(
         eprintln!("installing {name} into {}", folder.display());
         make(&folder)?;
     }
-    path.canonicalize().map_err(|e| format!("{}: {e}", path.display()))
+    path.canonicalize()
+        .map_err(|e| format!("{}: {e}", path.display()))
 }
 
 /// Runs a command that needs a registry, which may be out of reach for a while.
@@ -59,7 +60,14 @@ pub(crate) fn npm(name: &str, file: &str, packages: &[&str]) -> Result<PathBuf, 
     once(name, file, |folder| {
         let mut npm = Command::new("npm");
         // No package needs a script of its own.
-        npm.args(["install", "--ignore-scripts", "--loglevel=error", "--no-audit", "--no-fund", "--prefix"]);
+        npm.args([
+            "install",
+            "--ignore-scripts",
+            "--loglevel=error",
+            "--no-audit",
+            "--no-fund",
+            "--prefix",
+        ]);
         fetch(npm.arg(folder).args(packages))
     })
 }
@@ -81,9 +89,12 @@ pub(super) fn debian(name: &str) -> Result<PathBuf, String> {
             fetch(&mut apt(&["update"]))?;
             fetch(&mut apt(&["download", name]))?;
         }
-        let packages = fs::read_dir(folder).map_err(|e| e.to_string())?.filter_map(Result::ok);
-        for package in
-            packages.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|it| it == "deb"))
+        let packages = fs::read_dir(folder)
+            .map_err(|e| e.to_string())?
+            .filter_map(Result::ok);
+        for package in packages
+            .map(|entry| entry.path())
+            .filter(|path| path.extension().is_some_and(|it| it == "deb"))
         {
             python::succeed(Command::new("dpkg").arg("-x").arg(&package).arg(folder))?;
         }
@@ -95,7 +106,14 @@ pub(super) fn debian(name: &str) -> Result<PathBuf, String> {
 pub(super) fn s3s_fs() -> Result<PathBuf, String> {
     once("s3s-fs", "bin/s3s-fs", |folder| {
         let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        cargo.args(["install", "--quiet", "--locked", "s3s-fs", "--version", S3S_FS]);
+        cargo.args([
+            "install",
+            "--quiet",
+            "--locked",
+            "s3s-fs",
+            "--version",
+            S3S_FS,
+        ]);
         python::succeed(cargo.args(["--features", "binary", "--root"]).arg(folder))
     })
 }

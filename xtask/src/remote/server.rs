@@ -35,8 +35,13 @@ const ACCOUNT_KEY: &str =
     "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
 
 impl Kind {
-    pub(super) const USUAL: [Self; 5] =
-        [Self::Moto, Self::Azurite, Self::Nginx, Self::Lighttpd, Self::Python];
+    pub(super) const USUAL: [Self; 5] = [
+        Self::Moto,
+        Self::Azurite,
+        Self::Nginx,
+        Self::Lighttpd,
+        Self::Python,
+    ];
 
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -67,7 +72,9 @@ impl Kind {
             }
             Self::Azurite => {
                 let mut command = Command::new("node");
-                command.arg(install::azurite()?).args(["--blobHost", &host, "--blobPort", &port]);
+                command
+                    .arg(install::azurite()?)
+                    .args(["--blobHost", &host, "--blobPort", &port]);
                 command.args(["--skipApiVersionCheck", "--silent", "--inMemoryPersistence"]);
                 command
             }
@@ -75,7 +82,11 @@ impl Kind {
                 let program = install::debian("nginx")?;
                 let path = configured(nginx(&port, served))?;
                 let mut command = Command::new(program);
-                command.args(["-e", "stderr", "-p"]).arg(folder).arg("-c").arg(path);
+                command
+                    .args(["-e", "stderr", "-p"])
+                    .arg(folder)
+                    .arg("-c")
+                    .arg(path);
                 command
             }
             Self::Lighttpd => {
@@ -88,7 +99,9 @@ impl Kind {
             }
             Self::Python => {
                 let mut command = Command::new(python::interpreter("remote")?);
-                command.args(["-m", "http.server", &port, "--bind", &host, "--directory"]).arg(served);
+                command
+                    .args(["-m", "http.server", &port, "--bind", &host, "--directory"])
+                    .arg(served);
                 command
             }
             Self::S3sFs => {
@@ -139,19 +152,34 @@ impl Server {
     pub(super) fn start(kind: Kind, folder: &Path) -> Result<Self, String> {
         let served = folder.join("served");
         fs::create_dir(&served).map_err(|e| format!("{}: {e}", served.display()))?;
-        let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr());
+        let free =
+            TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr());
         let address = free.map_err(|e| format!("a free port: {e}"))?;
         let log = folder.join("log");
         let unwritable = |e: std::io::Error| format!("{}: {e}", log.display());
         let output = File::create(&log).map_err(unwritable)?;
         let mut command = kind.command(address.port(), folder, &served)?;
-        command.stdin(Stdio::null()).stdout(output.try_clone().map_err(unwritable)?).stderr(output);
-        let child = command.spawn().map_err(|e| format!("{}: {e}", command.get_program().display()))?;
-        let mut server = Self { kind, child, address, served, log };
-        server.wait().map_err(|what| format!("{what}, see {}", server.log.display()))?;
+        command
+            .stdin(Stdio::null())
+            .stdout(output.try_clone().map_err(unwritable)?)
+            .stderr(output);
+        let child = command
+            .spawn()
+            .map_err(|e| format!("{}: {e}", command.get_program().display()))?;
+        let mut server = Self {
+            kind,
+            child,
+            address,
+            served,
+            log,
+        };
+        server
+            .wait()
+            .map_err(|what| format!("{what}, see {}", server.log.display()))?;
         if matches!(kind, Kind::Moto | Kind::Azurite) {
             let mut make = Command::new(python::interpreter("remote")?);
-            make.arg(python::scripts().join("remote").join("bucket.py")).arg(BUCKET);
+            make.arg(python::scripts().join("remote").join("bucket.py"))
+                .arg(BUCKET);
             python::succeed(server.configure(&mut make))?;
         }
         Ok(server)
@@ -184,7 +212,10 @@ impl Server {
     /// It has no log.
     pub(super) fn n_requests(&self, part: &str) -> Result<usize, String> {
         let log = fs::read(&self.log).map_err(|e| format!("{}: {e}", self.log.display()))?;
-        Ok(String::from_utf8_lossy(&log).lines().filter(|line| line.contains(part)).count())
+        Ok(String::from_utf8_lossy(&log)
+            .lines()
+            .filter(|line| line.contains(part))
+            .count())
     }
 
     /// Sets the environment of a client, so that it uses this server without a proxy.
@@ -192,7 +223,9 @@ impl Server {
         for name in ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"] {
             client.env_remove(name);
         }
-        client.env("NO_PROXY", "127.0.0.1").env("no_proxy", "127.0.0.1");
+        client
+            .env("NO_PROXY", "127.0.0.1")
+            .env("no_proxy", "127.0.0.1");
         let endpoint = format!("http://{}", self.address);
         match self.kind {
             Kind::Moto | Kind::S3sFs => client

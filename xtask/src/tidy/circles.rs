@@ -34,10 +34,17 @@ pub(super) fn circles(workspace: &Workspace, tree: &Tree) -> Vec<Circle> {
         let modules = Modules::of_crate(root, &text);
         let folder = root.rsplit_once('/').map_or("", |(folder, _)| folder);
         for members in components(&modules.edges()) {
-            let file = |at: usize| modules.files[at][folder.len()..].trim_start_matches('/').to_owned();
+            let file = |at: usize| {
+                modules.files[at][folder.len()..]
+                    .trim_start_matches('/')
+                    .to_owned()
+            };
             let mut files: Vec<String> = members.into_iter().map(file).collect();
             files.sort();
-            circles.push(Circle { folder: folder.to_owned(), files });
+            circles.push(Circle {
+                folder: folder.to_owned(),
+                files,
+            });
         }
     }
     circles.sort();
@@ -51,8 +58,11 @@ fn components(edges: &[BTreeSet<usize>]) -> Vec<Vec<usize>> {
     let mut done = BTreeSet::new();
     for from in 0..edges.len() {
         if !done.contains(&from) && reached[from].contains(&from) {
-            let members: Vec<usize> =
-                reached[from].iter().copied().filter(|&to| reached[to].contains(&from)).collect();
+            let members: Vec<usize> = reached[from]
+                .iter()
+                .copied()
+                .filter(|&to| reached[to].contains(&from))
+                .collect();
             done.extend(members.iter().copied());
             components.push(members);
         }
@@ -83,16 +93,19 @@ fn compare(circles: &[Circle], list: &str) -> Vec<Violation> {
         }
         let mut parts = line.splitn(3, ": ");
         let folder = parts.next().unwrap_or_default().to_owned();
-        let mut files: Vec<String> =
-            parts.next().unwrap_or_default().split_whitespace().map(str::to_owned).collect();
+        let mut files: Vec<String> = parts
+            .next()
+            .unwrap_or_default()
+            .split_whitespace()
+            .map(str::to_owned)
+            .collect();
         files.sort();
         if parts.next().unwrap_or_default().trim().len() < 20 {
             violations.push(Violation::new(LIST, at + 1, "a circle without a reason"));
         }
         let circle = Circle { folder, files };
         if !circles.contains(&circle) {
-            let what =
-                "there is no circle of exactly these files: remove the line, or the files that were cut";
+            let what = "there is no circle of exactly these files: remove the line, or the files that were cut";
             violations.push(Violation::new(LIST, at + 1, what));
         }
         allowed.push(circle);
@@ -111,34 +124,57 @@ mod tests {
     use super::*;
 
     fn of(edges: &[&[usize]]) -> Vec<Vec<usize>> {
-        components(&edges.iter().map(|to| to.iter().copied().collect()).collect::<Vec<_>>())
+        components(
+            &edges
+                .iter()
+                .map(|to| to.iter().copied().collect())
+                .collect::<Vec<_>>(),
+        )
     }
 
     #[test]
     fn modules_that_lead_to_each_other_are_a_circle() {
         assert!(of(&[&[1, 2], &[2], &[]]).is_empty());
         assert_eq!(of(&[&[1], &[0], &[0]]), [[0, 1]]);
-        assert_eq!(of(&[&[1], &[2], &[0], &[4], &[3, 0]]), [vec![0, 1, 2], vec![3, 4]]);
+        assert_eq!(
+            of(&[&[1], &[2], &[0], &[4], &[3, 0]]),
+            [vec![0, 1, 2], vec![3, 4]]
+        );
     }
 
     #[test]
     fn the_list_holds_the_circles_that_are_there_and_no_others() {
-        let circle = Circle { folder: "a/src".to_owned(), files: vec!["b.rs".to_owned(), "c.rs".to_owned()] };
+        let circle = Circle {
+            folder: "a/src".to_owned(),
+            files: vec!["b.rs".to_owned(), "c.rs".to_owned()],
+        };
         let check = |circles: &[Circle], list| {
-            compare(circles, list).into_iter().map(|found| (found.path, found.line)).collect::<Vec<_>>()
+            compare(circles, list)
+                .into_iter()
+                .map(|found| (found.path, found.line))
+                .collect::<Vec<_>>()
         };
         let line = "# circles\na/src: c.rs b.rs: to be cut: b gets a file of its own\n";
         let listed = |line| vec![(LIST.to_owned(), line)];
         assert!(check(std::slice::from_ref(&circle), line).is_empty() && check(&[], "").is_empty());
         assert_eq!(check(&[], line), listed(2));
-        assert_eq!(check(std::slice::from_ref(&circle), ""), [("a/src/b.rs".to_owned(), 1)]);
-        assert_eq!(check(std::slice::from_ref(&circle), "a/src: b.rs c.rs: because"), listed(1));
+        assert_eq!(
+            check(std::slice::from_ref(&circle), ""),
+            [("a/src/b.rs".to_owned(), 1)]
+        );
+        assert_eq!(
+            check(std::slice::from_ref(&circle), "a/src: b.rs c.rs: because"),
+            listed(1)
+        );
 
         let mut grown = circle;
         grown.files.push("d.rs".to_owned());
         assert_eq!(
             check(&[grown], line),
-            [("a/src/b.rs".to_owned(), 1), (LIST.to_owned(), 2)].into_iter().rev().collect::<Vec<_>>()
+            [("a/src/b.rs".to_owned(), 1), (LIST.to_owned(), 2)]
+                .into_iter()
+                .rev()
+                .collect::<Vec<_>>()
         );
     }
 }

@@ -21,18 +21,46 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
         &["preserve_order"],
         "objects change their order; our documents keep theirs in a type of their own",
     ),
-    ("serde_json", &["float_roundtrip"], "floats are read as other values, and slower"),
-    ("serde_json", &["raw_value"], "objects with its private member are read as something else"),
-    ("log", &["max_level_*", "release_max_level_*"], "the program's own log messages vanish"),
-    ("tracing", &["max_level_*", "release_max_level_*"], "the program's own events vanish"),
-    ("tracing", &["log", "log-always"], "the program's events are logged, too"),
-    ("matrixmultiply", &["threading"], "the program's products of matrices start threads"),
+    (
+        "serde_json",
+        &["float_roundtrip"],
+        "floats are read as other values, and slower",
+    ),
+    (
+        "serde_json",
+        &["raw_value"],
+        "objects with its private member are read as something else",
+    ),
+    (
+        "log",
+        &["max_level_*", "release_max_level_*"],
+        "the program's own log messages vanish",
+    ),
+    (
+        "tracing",
+        &["max_level_*", "release_max_level_*"],
+        "the program's own events vanish",
+    ),
+    (
+        "tracing",
+        &["log", "log-always"],
+        "the program's events are logged, too",
+    ),
+    (
+        "matrixmultiply",
+        &["threading"],
+        "the program's products of matrices start threads",
+    ),
     (
         "ndarray",
         &["matrixmultiply-threading", "blas"],
         "the program's products of matrices are computed otherwise",
     ),
-    ("rayon-core", &["web_spin_lock"], "threads spin where they wait"),
+    (
+        "rayon-core",
+        &["web_spin_lock"],
+        "threads spin where they wait",
+    ),
     (
         "flate2",
         &["zlib", "zlib-default", "zlib-ng*", "cloudflare_zlib"],
@@ -43,16 +71,36 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
         &["deadlock_detection", "send_guard"],
         "each lock of the program costs more, or its guards move",
     ),
-    ("getrandom", &["custom", "rdrand"], "random numbers come from elsewhere"),
-    ("object_store", &["default", "fs", "aws", "gcp", "azure", "http", "aws-lc-rs"], AWS_LC),
-    ("reqwest", &["default", "rustls", "default-tls", "__rustls-aws-lc-rs"], AWS_LC),
-    ("reqwest", &["native-tls*", "__native-tls*"], "a second TLS stack"),
+    (
+        "getrandom",
+        &["custom", "rdrand"],
+        "random numbers come from elsewhere",
+    ),
+    (
+        "object_store",
+        &["default", "fs", "aws", "gcp", "azure", "http", "aws-lc-rs"],
+        AWS_LC,
+    ),
+    (
+        "reqwest",
+        &["default", "rustls", "default-tls", "__rustls-aws-lc-rs"],
+        AWS_LC,
+    ),
+    (
+        "reqwest",
+        &["native-tls*", "__native-tls*"],
+        "a second TLS stack",
+    ),
     (
         "reqwest",
         &["gzip", "brotli", "deflate", "zstd"],
         "bodies are inflated on the way: sizes and ranges of values are then wrong",
     ),
-    ("rustls", &["aws_lc_rs", "aws-lc-rs", "fips", "prefer-post-quantum"], AWS_LC),
+    (
+        "rustls",
+        &["aws_lc_rs", "aws-lc-rs", "fips", "prefer-post-quantum"],
+        AWS_LC,
+    ),
     ("hyper-rustls", &["aws-lc-rs", "fips"], AWS_LC),
     ("tokio-rustls", &["aws_lc_rs", "aws-lc-rs", "fips"], AWS_LC),
 ];
@@ -60,7 +108,12 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
 /// Checks the features that the workspace is built with, including tests, tasks and all optional
 /// parts; `None` if the text is not an answer of cargo.
 pub(super) fn check(metadata: &Value) -> Option<Vec<Violation>> {
-    Some(broken(metadata)?.into_iter().map(|what| Violation::new("Cargo.toml", 1, what)).collect())
+    Some(
+        broken(metadata)?
+            .into_iter()
+            .map(|what| Violation::new("Cargo.toml", 1, what))
+            .collect(),
+    )
 }
 
 /// Features that are on and must not be; `None` if the text is not an answer of cargo.
@@ -68,20 +121,29 @@ fn broken(metadata: &Value) -> Option<Vec<String>> {
     let packages = metadata["packages"].as_array()?;
     let mut broken = Vec::new();
     for node in metadata["resolve"]["nodes"].as_array()? {
-        let package = packages.iter().find(|package| package["id"] == node["id"])?;
+        let package = packages
+            .iter()
+            .find(|package| package["id"] == node["id"])?;
         let name = package["name"].as_str()?;
         for feature in node["features"].as_array()? {
             let feature = feature.as_str()?;
-            let rule = FORBIDDEN
-                .iter()
-                .find(|(krate, features, _)| *krate == name && features.iter().any(|f| matches(f, feature)));
+            let rule = FORBIDDEN.iter().find(|(krate, features, _)| {
+                *krate == name && features.iter().any(|f| matches(f, feature))
+            });
             if let Some((_, _, why)) = rule {
                 let by = asking(packages, name, feature);
                 if !by.is_empty() && by.iter().all(|package| is_program(package)) {
                     continue;
                 }
-                let by: Vec<&str> = by.iter().filter_map(|package| package["name"].as_str()).collect();
-                let by = if by.is_empty() { String::new() } else { format!(" (by {})", by.join(", ")) };
+                let by: Vec<&str> = by
+                    .iter()
+                    .filter_map(|package| package["name"].as_str())
+                    .collect();
+                let by = if by.is_empty() {
+                    String::new()
+                } else {
+                    format!(" (by {})", by.join(", "))
+                };
                 broken.push(format!(
                     "{name}/{feature} is switched on{by}, and so in every program that depends on us: {why}"
                 ));
@@ -102,11 +164,15 @@ fn matches(pattern: &str, feature: &str) -> bool {
 fn asking<'m>(packages: &'m [Value], name: &str, feature: &str) -> Vec<&'m Value> {
     let asks = |dependency: &Value| {
         dependency["name"] == name
-            && dependency["features"].as_array().is_some_and(|features| features.iter().any(|f| f == feature))
+            && dependency["features"]
+                .as_array()
+                .is_some_and(|features| features.iter().any(|f| f == feature))
     };
-    let asking = packages
-        .iter()
-        .filter(|package| package["dependencies"].as_array().is_some_and(|all| all.iter().any(asks)));
+    let asking = packages.iter().filter(|package| {
+        package["dependencies"]
+            .as_array()
+            .is_some_and(|all| all.iter().any(asks))
+    });
     asking.collect()
 }
 
@@ -136,7 +202,11 @@ mod tests {
 
     #[test]
     fn a_feature_that_changes_programs_is_found_with_who_asks_for_it() {
-        let answer = answer("serde_json", &["default", "preserve_order", "std"], &["preserve_order"]);
+        let answer = answer(
+            "serde_json",
+            &["default", "preserve_order", "std"],
+            &["preserve_order"],
+        );
         let found = broken(&answer).expect("an answer");
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(
@@ -156,9 +226,16 @@ mod tests {
 
     #[test]
     fn features_are_told_apart() {
-        let n = |krate, features: &[&str]| broken(&answer(krate, features, &[])).expect("an answer").len();
+        let n = |krate, features: &[&str]| {
+            broken(&answer(krate, features, &[]))
+                .expect("an answer")
+                .len()
+        };
         assert_eq!(n("serde_json", &["default", "std", "alloc"]), 0);
-        assert_eq!(n("serde_json", &["arbitrary_precision", "float_roundtrip"]), 2);
+        assert_eq!(
+            n("serde_json", &["arbitrary_precision", "float_roundtrip"]),
+            2
+        );
         assert_eq!(n("log", &["std", "release_max_level_info"]), 1);
         assert_eq!(n("logs", &["release_max_level_info"]), 0);
         assert_eq!(n("flate2", &["any_zlib", "zlib-rs"]), 0);

@@ -1,5 +1,5 @@
-//! Links of pages of the guide lead somewhere on GitHub and on docs.rs: a page names its targets as files, below its
-//! text, and a list in front of it names them for rustdoc.
+//! Links of pages of the guide lead somewhere on GitHub and on docs.rs: a page names its targets as
+//! files, below its text, and a list in front of it names them for rustdoc.
 
 use std::collections::BTreeSet;
 
@@ -8,30 +8,52 @@ use super::violation::Violation;
 
 /// Sources that include pages, each with its list.
 const LISTS: [(&str, &str); 3] = [
-    ("crates/ndzarr/src/guide.rs", "crates/ndzarr/src/guide/links.txt"),
-    ("crates/ndzarr-cf/src/lib.rs", "crates/ndzarr-cf/src/guide-links.txt"),
-    ("crates/ndzarr-ome/src/lib.rs", "crates/ndzarr-ome/src/guide-links.txt"),
+    (
+        "crates/ndzarr/src/guide.rs",
+        "crates/ndzarr/src/guide/links.txt",
+    ),
+    (
+        "crates/ndzarr-cf/src/lib.rs",
+        "crates/ndzarr-cf/src/guide-links.txt",
+    ),
+    (
+        "crates/ndzarr-ome/src/lib.rs",
+        "crates/ndzarr-ome/src/guide-links.txt",
+    ),
 ];
 
 /// Checks the pages and the lists.
 pub(super) fn check(tree: &Tree) -> Vec<Violation> {
     let mut violations = Vec::new();
     for (source, list) in LISTS {
-        let known: BTreeSet<String> = labels(&tree.text(list)).into_iter().map(|(_, label)| label).collect();
+        let known: BTreeSet<String> = labels(&tree.text(list))
+            .into_iter()
+            .map(|(_, label)| label)
+            .collect();
         let mut used = BTreeSet::new();
         for page in pages(&tree.text(source)) {
             let text = tree.text(&page);
             violations.extend(inline(&text).into_iter().map(|line| {
-                Violation::new(&page, line, "write [text][label], with the file below the text")
+                Violation::new(
+                    &page,
+                    line,
+                    "write [text][label], with the file below the text",
+                )
             }));
             for (line, label) in labels(&text) {
                 if !known.contains(&label) {
-                    violations.push(Violation::new(&page, line, format!("[{label}] is not in {list}")));
+                    violations.push(Violation::new(
+                        &page,
+                        line,
+                        format!("[{label}] is not in {list}"),
+                    ));
                 }
                 used.insert(label);
             }
         }
-        let unused = known.difference(&used).map(|label| format!("no page has a link [{label}]"));
+        let unused = known
+            .difference(&used)
+            .map(|label| format!("no page has a link [{label}]"));
         violations.extend(unused.map(|what| Violation::new(list, 1, what)));
     }
     violations
@@ -39,14 +61,20 @@ pub(super) fn check(tree: &Tree) -> Vec<Violation> {
 
 /// The pages that a source includes.
 fn pages(source: &str) -> Vec<String> {
-    let names = source.split("include_str!(\"../guide/").skip(1).filter_map(|rest| rest.split('"').next());
+    let names = source
+        .split("include_str!(\"../guide/")
+        .skip(1)
+        .filter_map(|rest| rest.split('"').next());
     names.map(|name| format!("docs/guide/{name}")).collect()
 }
 
 /// The labels that a text defines, with their lines.
 fn labels(text: &str) -> Vec<(usize, String)> {
     let definition = |line: &str| Some(line.strip_prefix('[')?.split_once("]: ")?.0.to_owned());
-    (1..).zip(text.lines()).filter_map(|(number, line)| Some((number, definition(line)?))).collect()
+    (1..)
+        .zip(text.lines())
+        .filter_map(|(number, line)| Some((number, definition(line)?)))
+        .collect()
 }
 
 /// The lines with a link to a file in place, outside code.
@@ -57,7 +85,11 @@ fn inline(text: &str) -> Vec<usize> {
         in_code ^= line.starts_with("```");
         let targets = line.split("](").skip(1);
         let is_file = |target: &str| !target.starts_with("http") && !target.starts_with('#');
-        if !in_code && targets.filter_map(|rest| rest.split(')').next()).any(is_file) {
+        if !in_code
+            && targets
+                .filter_map(|rest| rest.split(')').next())
+                .any(is_file)
+        {
             lines.push(number);
         }
     }
@@ -77,6 +109,9 @@ mod tests {
     #[test]
     fn labels_and_pages_are_found() {
         assert_eq!(labels("[a][b]\n\n[b#c]: b.md#c\n"), [(3, "b#c".to_owned())]);
-        assert_eq!(pages("#[doc = include_str!(\"../guide/a.md\")]\npub mod a {}"), ["docs/guide/a.md"]);
+        assert_eq!(
+            pages("#[doc = include_str!(\"../guide/a.md\")]\npub mod a {}"),
+            ["docs/guide/a.md"]
+        );
     }
 }

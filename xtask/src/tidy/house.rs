@@ -27,10 +27,15 @@ pub(super) fn check(workspace: &Workspace, tree: &Tree) -> Vec<Violation> {
     let mut violations: Vec<Violation> = tree.with_ending(".rs").filter_map(name).collect();
     let sources = tree.with_ending(".rs").filter(|path| is_source(path));
     violations.extend(sources.filter_map(|path| first_line(path, &tree.text(path))));
-    let lengths: Vec<(&str, usize)> =
-        tree.with_ending(".rs").map(|path| (path, tree.text(path).lines().count())).collect();
+    let lengths: Vec<(&str, usize)> = tree
+        .with_ending(".rs")
+        .map(|path| (path, tree.text(path).lines().count()))
+        .collect();
     violations.extend(long_files(&lengths, &tree.text(LONG_FILES)));
-    let sources: Vec<&str> = tree.with_ending(".rs").filter(|path| is_source(path)).collect();
+    let sources: Vec<&str> = tree
+        .with_ending(".rs")
+        .filter(|path| is_source(path))
+        .collect();
     violations.extend(full_folders(&sources, &tree.text(FULL_FOLDERS)));
     let architecture = tree.text("ARCHITECTURE.md");
     for package in &workspace.packages {
@@ -56,7 +61,9 @@ fn name(path: &str) -> Option<Violation> {
 
 /// True if this is a source file of a crate of the workspace, not one of its tests or benchmarks.
 fn is_source(path: &str) -> bool {
-    let in_crate = path.strip_prefix("crates/").and_then(|path| path.split_once('/'));
+    let in_crate = path
+        .strip_prefix("crates/")
+        .and_then(|path| path.split_once('/'));
     path.starts_with("xtask/src/") || in_crate.is_some_and(|(_, path)| path.starts_with("src/"))
 }
 
@@ -64,16 +71,22 @@ fn first_line(path: &str, text: &str) -> Option<Violation> {
     let first = text.lines().next().unwrap_or_default();
     let purpose = first.strip_prefix("//! ").unwrap_or_default().trim();
     let says_it = purpose.len() >= MIN_PURPOSE && !purpose.starts_with('#');
-    (!says_it)
-        .then(|| Violation::new(path, 1, "begins without a line `//! …` that says what the file is for"))
+    (!says_it).then(|| {
+        Violation::new(
+            path,
+            1,
+            "begins without a line `//! …` that says what the file is for",
+        )
+    })
 }
 
 fn long_files(lengths: &[(&str, usize)], list: &str) -> Vec<Violation> {
     let (excused, mut violations) = excused(LONG_FILES, list, lengths, (MAX_LINES, "lines"));
     for &(path, n_lines) in lengths {
         if n_lines > MAX_LINES && !excused.contains(&path) {
-            let what =
-                format!("{n_lines} lines, more than {MAX_LINES}: split it, or give a reason in {LONG_FILES}");
+            let what = format!(
+                "{n_lines} lines, more than {MAX_LINES}: split it, or give a reason in {LONG_FILES}"
+            );
             violations.push(Violation::new(path, MAX_LINES + 1, what));
         }
     }
@@ -90,8 +103,9 @@ fn full_folders(sources: &[&str], list: &str) -> Vec<Violation> {
     let (excused, mut violations) = excused(FULL_FOLDERS, list, &counts, (MAX_FILES, "files"));
     for (folder, n_files) in counts {
         if n_files > MAX_FILES && !excused.contains(&folder) {
-            let what =
-                format!("{n_files} files in one folder, more than {MAX_FILES}: give what they do folders");
+            let what = format!(
+                "{n_files} files in one folder, more than {MAX_FILES}: give what they do folders"
+            );
             violations.push(Violation::new(folder, 1, what));
         }
     }
@@ -114,10 +128,21 @@ fn excused<'l>(
         }
         let (path, reason) = line.split_once(": ").unwrap_or((line, ""));
         if reason.trim().len() < 20 {
-            violations.push(Violation::new(name, at + 1, format!("{path} needs a reason")));
+            violations.push(Violation::new(
+                name,
+                at + 1,
+                format!("{path} needs a reason"),
+            ));
         }
-        if !sizes.iter().any(|&(known, size)| known == path && size > limit) {
-            violations.push(Violation::new(name, at + 1, format!("{path} is not over {limit} {unit}")));
+        if !sizes
+            .iter()
+            .any(|&(known, size)| known == path && size > limit)
+        {
+            violations.push(Violation::new(
+                name,
+                at + 1,
+                format!("{path} is not over {limit} {unit}"),
+            ));
         }
         excused.push(path);
     }
@@ -152,7 +177,10 @@ mod tests {
         assert!(misses("\n//! Reads the index of a shard.\n"));
         assert!(misses("/// Reads the index of a shard.\nstruct Index;\n"));
         assert!(
-            misses("//! # Index of a shard\n") && misses("//! Index.\n") && misses("//!\n") && misses("")
+            misses("//! # Index of a shard\n")
+                && misses("//! Index.\n")
+                && misses("//!\n")
+                && misses("")
         );
     }
 
@@ -166,14 +194,29 @@ mod tests {
     #[test]
     fn long_files_need_a_reason() {
         let what = |lengths: &[(&str, usize)], list| {
-            long_files(lengths, list).into_iter().map(|found| (found.path, found.line)).collect::<Vec<_>>()
+            long_files(lengths, list)
+                .into_iter()
+                .map(|found| (found.path, found.line))
+                .collect::<Vec<_>>()
         };
         assert!(what(&[("a.rs", 500)], "").is_empty());
         assert_eq!(what(&[("a.rs", 501)], ""), [("a.rs".to_owned(), 501)]);
-        assert!(what(&[("a.rs", 501)], "# why\na.rs: one table, that reads best in one piece\n").is_empty());
-        assert_eq!(what(&[("a.rs", 501)], "a.rs: because\n"), [(LONG_FILES.to_owned(), 1)]);
+        assert!(
+            what(
+                &[("a.rs", 501)],
+                "# why\na.rs: one table, that reads best in one piece\n"
+            )
+            .is_empty()
+        );
         assert_eq!(
-            what(&[("a.rs", 400)], "\na.rs: one table, that reads best in one piece"),
+            what(&[("a.rs", 501)], "a.rs: because\n"),
+            [(LONG_FILES.to_owned(), 1)]
+        );
+        assert_eq!(
+            what(
+                &[("a.rs", 400)],
+                "\na.rs: one table, that reads best in one piece"
+            ),
             [(LONG_FILES.to_owned(), 2)]
         );
     }
@@ -181,16 +224,26 @@ mod tests {
     #[test]
     fn full_folders_need_a_reason() {
         let paths: Vec<String> = (0..16).map(|n| format!("crates/a/src/f{n}.rs")).collect();
-        let sources: Vec<&str> = paths.iter().map(String::as_str).chain(["crates/a/src/b/c.rs"]).collect();
+        let sources: Vec<&str> = paths
+            .iter()
+            .map(String::as_str)
+            .chain(["crates/a/src/b/c.rs"])
+            .collect();
         let what = |sources: &[&str], list| {
-            full_folders(sources, list).into_iter().map(|found| (found.path, found.line)).collect::<Vec<_>>()
+            full_folders(sources, list)
+                .into_iter()
+                .map(|found| (found.path, found.line))
+                .collect::<Vec<_>>()
         };
         assert!(what(&sources[1..], "").is_empty());
         assert_eq!(what(&sources, ""), [("crates/a/src".to_owned(), 1)]);
         let line = "# why\ncrates/a/src: one kind: a file for each codec\n";
         assert!(what(&sources, line).is_empty());
         assert_eq!(what(&sources[1..], line), [(FULL_FOLDERS.to_owned(), 2)]);
-        assert_eq!(what(&sources, "crates/a/src: because"), [(FULL_FOLDERS.to_owned(), 1)]);
+        assert_eq!(
+            what(&sources, "crates/a/src: because"),
+            [(FULL_FOLDERS.to_owned(), 1)]
+        );
     }
 
     #[test]

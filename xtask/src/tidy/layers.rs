@@ -23,16 +23,34 @@ const LAYERS: &[(&str, May)] = &[
     ("ndzarr-zfp", May::Name(&[])),
     ("ndzarr-model", May::Name(&["ndzarr-grid", "ndzarr-json"])),
     ("ndzarr-store-fs", May::Name(&["ndzarr-store"])),
-    ("ndzarr-store-zip", May::Name(&["ndzarr-store", "ndzarr-store-fs"])),
+    (
+        "ndzarr-store-zip",
+        May::Name(&["ndzarr-store", "ndzarr-store-fs"]),
+    ),
     ("ndzarr-store-object", May::Name(&["ndzarr-store"])),
-    ("ndzarr-metadata", May::Name(&["ndzarr-json", "ndzarr-model"])),
+    (
+        "ndzarr-metadata",
+        May::Name(&["ndzarr-json", "ndzarr-model"]),
+    ),
     (
         "ndzarr-codec",
-        May::Name(&["ndzarr-json", "ndzarr-model", "ndzarr-blosc", "ndzarr-deflate", "ndzarr-zfp"]),
+        May::Name(&[
+            "ndzarr-json",
+            "ndzarr-model",
+            "ndzarr-blosc",
+            "ndzarr-deflate",
+            "ndzarr-zfp",
+        ]),
     ),
     (
         "ndzarr-engine",
-        May::Name(&["ndzarr-grid", "ndzarr-model", "ndzarr-codec", "ndzarr-store", "ndzarr-pool"]),
+        May::Name(&[
+            "ndzarr-grid",
+            "ndzarr-model",
+            "ndzarr-codec",
+            "ndzarr-store",
+            "ndzarr-pool",
+        ]),
     ),
     (
         "ndzarr-array",
@@ -53,7 +71,13 @@ const LAYERS: &[(&str, May)] = &[
     ("ndzarr-cf", May::Name(&["ndzarr"])),
     (
         "ndzarr-cli",
-        May::Name(&["ndzarr", "ndzarr-metadata", "ndzarr-model", "ndzarr-ome", "ndzarr-store-fs"]),
+        May::Name(&[
+            "ndzarr",
+            "ndzarr-metadata",
+            "ndzarr-model",
+            "ndzarr-ome",
+            "ndzarr-store-fs",
+        ]),
     ),
     ("ndzarr-ome", May::Name(&["ndzarr"])),
     ("ndzarr-python", May::Name(&["ndzarr", "ndzarr-ome"])),
@@ -75,7 +99,8 @@ const OPTIONAL: &[(&str, &str)] = &[
     ("ndzarr-store-zip", "ndzarr-store-fs"),
 ];
 
-/// Crates that the tests and examples of every crate may also name: the helpers of tests, and the facade.
+/// Crates that the tests and examples of every crate may also name: the helpers of tests, and the
+/// facade.
 const FOR_TESTS: [&str; 2] = ["ndzarr-testkit", "ndzarr"];
 
 /// Crates that stand above the facade: what follows does not bind them.
@@ -93,33 +118,86 @@ const ABOVE: &[&str] = &[
 
 /// Foreign crates that only these crates may ship with, and why.
 const CONFINED: &[(&str, &[&str], &str)] = &[
-    ("tokio", &["ndzarr-store-object"], "only ndzarr-store-object names a runtime"),
-    ("object_store", &["ndzarr-store-object"], "only ndzarr-store-object names object_store"),
-    ("http", &["ndzarr-store-object"], "only ndzarr-store-object speaks HTTP"),
-    ("http-body", &["ndzarr-store-object"], "only ndzarr-store-object speaks HTTP"),
-    ("reqwest", &["ndzarr-store-object"], "only ndzarr-store-object speaks HTTP"),
-    ("rustls", &["ndzarr-store-object"], "only ndzarr-store-object speaks TLS"),
-    ("rustls-platform-verifier", &["ndzarr-store-object"], "only ndzarr-store-object speaks TLS"),
-    ("ring", &["ndzarr-store-object"], "only ndzarr-store-object speaks TLS"),
-    ("ndarray", &["ndzarr-array", "ndzarr"], "only ndzarr-array knows ndarray"),
+    (
+        "tokio",
+        &["ndzarr-store-object"],
+        "only ndzarr-store-object names a runtime",
+    ),
+    (
+        "object_store",
+        &["ndzarr-store-object"],
+        "only ndzarr-store-object names object_store",
+    ),
+    (
+        "http",
+        &["ndzarr-store-object"],
+        "only ndzarr-store-object speaks HTTP",
+    ),
+    (
+        "http-body",
+        &["ndzarr-store-object"],
+        "only ndzarr-store-object speaks HTTP",
+    ),
+    (
+        "reqwest",
+        &["ndzarr-store-object"],
+        "only ndzarr-store-object speaks HTTP",
+    ),
+    (
+        "rustls",
+        &["ndzarr-store-object"],
+        "only ndzarr-store-object speaks TLS",
+    ),
+    (
+        "rustls-platform-verifier",
+        &["ndzarr-store-object"],
+        "only ndzarr-store-object speaks TLS",
+    ),
+    (
+        "ring",
+        &["ndzarr-store-object"],
+        "only ndzarr-store-object speaks TLS",
+    ),
+    (
+        "ndarray",
+        &["ndzarr-array", "ndzarr"],
+        "only ndzarr-array knows ndarray",
+    ),
     (
         "rayon",
         &[],
         "a thread that waits in rayon runs other tasks of its caller meanwhile, under the locks it holds",
     ),
-    ("libdeflater", &["ndzarr-deflate"], "only ndzarr-deflate calls libdeflate"),
-    ("blosc-src", &["ndzarr-blosc"], "only ndzarr-blosc calls c-blosc"),
+    (
+        "libdeflater",
+        &["ndzarr-deflate"],
+        "only ndzarr-deflate calls libdeflate",
+    ),
+    (
+        "blosc-src",
+        &["ndzarr-blosc"],
+        "only ndzarr-blosc calls c-blosc",
+    ),
     ("zfp-sys", &["ndzarr-zfp"], "only ndzarr-zfp calls zfp"),
 ];
 
 /// Foreign crates that no crate names, not even for tests.
 const BANNED: &[(&str, &str)] = &[
     ("opendal", "object_store covers what is needed"),
-    ("memmap2", "a mapped file that is truncated is undefined behaviour"),
+    (
+        "memmap2",
+        "a mapped file that is truncated is undefined behaviour",
+    ),
     ("async-trait", "async traits return boxed futures by hand"),
-    ("openssl", "it does not build with cargo and a C compiler alone"),
+    (
+        "openssl",
+        "it does not build with cargo and a C compiler alone",
+    ),
     ("native-tls", "one TLS stack is enough: rustls with ring"),
-    ("aws-lc-rs", "it does not build with cargo and a C compiler alone"),
+    (
+        "aws-lc-rs",
+        "it does not build with cargo and a C compiler alone",
+    ),
 ];
 
 /// Proves the edges.
@@ -128,11 +206,9 @@ pub(super) fn check(workspace: &Workspace, tree: &Tree) -> Vec<Violation> {
     for package in &workspace.packages {
         let manifest = package.manifest();
         let text = tree.text(&manifest);
-        violations.extend(
-            broken_edges(package)
-                .into_iter()
-                .map(|(dependency, what)| Violation::new(&manifest, line_of(&text, &dependency), what)),
-        );
+        violations.extend(broken_edges(package).into_iter().map(|(dependency, what)| {
+            Violation::new(&manifest, line_of(&text, &dependency), what)
+        }));
     }
     violations
 }
@@ -141,7 +217,8 @@ pub(super) fn check(workspace: &Workspace, tree: &Tree) -> Vec<Violation> {
 fn broken_edges(package: &Package) -> Vec<(String, String)> {
     let name = &package.name;
     let Some((_, may)) = LAYERS.iter().find(|(known, _)| known == name) else {
-        let what = format!("{name} is not in the layers (xtask/src/tidy/layers.rs, ARCHITECTURE.md)");
+        let what =
+            format!("{name} is not in the layers (xtask/src/tidy/layers.rs, ARCHITECTURE.md)");
         return vec![("name".to_owned(), what)];
     };
     let mut broken = Vec::new();
@@ -158,7 +235,10 @@ fn broken_edges(package: &Package) -> Vec<(String, String)> {
                 broken.push((to.clone(), format!("{name} must not depend on {to}")));
             }
             if OPTIONAL.contains(&(name, to)) && !dev && !dependency.optional {
-                broken.push((to.clone(), format!("{name} must depend on {to} only behind a feature")));
+                broken.push((
+                    to.clone(),
+                    format!("{name} must depend on {to} only behind a feature"),
+                ));
             }
         } else if name == "ndzarr-grid" && !dev {
             broken.push((to.clone(), "ndzarr-grid has no dependency".to_owned()));
@@ -186,7 +266,8 @@ fn is_ours(name: &str) -> bool {
 fn line_of(manifest: &str, name: &str) -> usize {
     let names = |line: &str| {
         let line = line.trim_start();
-        line.strip_prefix(name).is_some_and(|rest| rest.starts_with([' ', '.', '=']))
+        line.strip_prefix(name)
+            .is_some_and(|rest| rest.starts_with([' ', '.', '=']))
             || line.contains(&format!("package = \"{name}\""))
     };
     manifest.lines().position(names).map_or(1, |at| at + 1)
@@ -200,10 +281,21 @@ mod tests {
     fn edges(name: &str, dependencies: &[(&str, DependencyKind, bool)]) -> Vec<String> {
         let dependencies = dependencies
             .iter()
-            .map(|&(name, kind, optional)| Dependency { name: name.to_owned(), kind, optional })
+            .map(|&(name, kind, optional)| Dependency {
+                name: name.to_owned(),
+                kind,
+                optional,
+            })
             .collect();
-        let package = Package { name: name.to_owned(), dependencies, ..Package::default() };
-        broken_edges(&package).into_iter().map(|(dependency, _)| dependency).collect()
+        let package = Package {
+            name: name.to_owned(),
+            dependencies,
+            ..Package::default()
+        };
+        broken_edges(&package)
+            .into_iter()
+            .map(|(dependency, _)| dependency)
+            .collect()
     }
 
     const SHIPPED: DependencyKind = DependencyKind::Shipped;
@@ -212,10 +304,20 @@ mod tests {
     #[test]
     fn edges_down_are_allowed_and_edges_up_are_not() {
         assert!(
-            edges("ndzarr-codec", &[("ndzarr-model", SHIPPED, false), ("zstd", SHIPPED, true)]).is_empty()
+            edges(
+                "ndzarr-codec",
+                &[("ndzarr-model", SHIPPED, false), ("zstd", SHIPPED, true)]
+            )
+            .is_empty()
         );
-        assert_eq!(edges("ndzarr-codec", &[("ndzarr-metadata", SHIPPED, false)]), ["ndzarr-metadata"]);
-        assert_eq!(edges("ndzarr-engine", &[("ndzarr-store-fs", SHIPPED, true)]), ["ndzarr-store-fs"]);
+        assert_eq!(
+            edges("ndzarr-codec", &[("ndzarr-metadata", SHIPPED, false)]),
+            ["ndzarr-metadata"]
+        );
+        assert_eq!(
+            edges("ndzarr-engine", &[("ndzarr-store-fs", SHIPPED, true)]),
+            ["ndzarr-store-fs"]
+        );
         assert_eq!(edges("xtask", &[("ndzarr", DEV, false)]), ["ndzarr"]);
         assert_eq!(edges("ndzarr-new", &[]), ["name"]);
     }
@@ -223,27 +325,52 @@ mod tests {
     #[test]
     fn tests_may_name_the_testkit_and_no_upper_layer() {
         assert!(
-            edges("ndzarr-store-fs", &[("ndzarr-testkit", DEV, false), ("ndzarr", DEV, false)]).is_empty()
+            edges(
+                "ndzarr-store-fs",
+                &[("ndzarr-testkit", DEV, false), ("ndzarr", DEV, false)]
+            )
+            .is_empty()
         );
-        assert_eq!(edges("ndzarr-store-fs", &[("ndzarr-testkit", SHIPPED, false)]), ["ndzarr-testkit"]);
-        assert_eq!(edges("ndzarr-store-fs", &[("ndzarr", SHIPPED, false)]), ["ndzarr"]);
-        assert_eq!(edges("ndzarr-grid", &[("ndzarr-array", DEV, false)]), ["ndzarr-array"]);
+        assert_eq!(
+            edges("ndzarr-store-fs", &[("ndzarr-testkit", SHIPPED, false)]),
+            ["ndzarr-testkit"]
+        );
+        assert_eq!(
+            edges("ndzarr-store-fs", &[("ndzarr", SHIPPED, false)]),
+            ["ndzarr"]
+        );
+        assert_eq!(
+            edges("ndzarr-grid", &[("ndzarr-array", DEV, false)]),
+            ["ndzarr-array"]
+        );
     }
 
     #[test]
     fn the_file_system_is_behind_a_feature() {
         assert!(edges("ndzarr-array", &[("ndzarr-store-fs", SHIPPED, true)]).is_empty());
-        assert_eq!(edges("ndzarr-array", &[("ndzarr-store-fs", SHIPPED, false)]), ["ndzarr-store-fs"]);
+        assert_eq!(
+            edges("ndzarr-array", &[("ndzarr-store-fs", SHIPPED, false)]),
+            ["ndzarr-store-fs"]
+        );
     }
 
     #[test]
     fn foreign_crates_stay_where_they_belong() {
-        assert_eq!(edges("ndzarr-engine", &[("tokio", SHIPPED, true)]), ["tokio"]);
+        assert_eq!(
+            edges("ndzarr-engine", &[("tokio", SHIPPED, true)]),
+            ["tokio"]
+        );
         assert!(edges("ndzarr-engine", &[("tokio", DEV, false)]).is_empty());
         assert!(edges("ndzarr-store-object", &[("tokio", SHIPPED, false)]).is_empty());
-        assert_eq!(edges("ndzarr-engine", &[("ndarray", SHIPPED, false)]), ["ndarray"]);
+        assert_eq!(
+            edges("ndzarr-engine", &[("ndarray", SHIPPED, false)]),
+            ["ndarray"]
+        );
         assert_eq!(edges("ndzarr", &[("memmap2", DEV, false)]), ["memmap2"]);
-        assert_eq!(edges("ndzarr-grid", &[("serde", SHIPPED, false)]), ["serde"]);
+        assert_eq!(
+            edges("ndzarr-grid", &[("serde", SHIPPED, false)]),
+            ["serde"]
+        );
         assert!(edges("ndzarr-grid", &[("proptest", DEV, false)]).is_empty());
     }
 

@@ -10,7 +10,17 @@ use super::tokens::{Kind, Token, tokens};
 use imports::{Import, Path, leaves};
 
 /// Keywords in front of the name of an item.
-const ITEMS: [&str; 9] = ["fn", "struct", "enum", "union", "trait", "const", "static", "type", "macro_rules"];
+const ITEMS: [&str; 9] = [
+    "fn",
+    "struct",
+    "enum",
+    "union",
+    "trait",
+    "const",
+    "static",
+    "type",
+    "macro_rules",
+];
 
 /// The modules of one crate.
 #[derive(Debug, Default)]
@@ -64,7 +74,11 @@ impl Modules {
         text: &dyn Fn(&str) -> Option<String>,
     ) -> usize {
         let own = self.modules.len();
-        self.modules.push(Module { file, parent, ..Module::default() });
+        self.modules.push(Module {
+            file,
+            parent,
+            ..Module::default()
+        });
         let mut at = 0;
         while at < tokens.len() {
             let word = tokens[at];
@@ -79,18 +93,28 @@ impl Modules {
                 } else {
                     self.add_file(&format!("{below}.rs"), &below, Some(own), text)
                 };
-                self.modules[own].children.extend(child.map(|child| (name.text.to_owned(), child)));
+                self.modules[own]
+                    .children
+                    .extend(child.map(|child| (name.text.to_owned(), child)));
                 at = end + 1;
             } else if word.is("use") {
-                let len = tokens[at..].iter().position(|token| token.is(";")).unwrap_or(tokens.len() - at);
-                let tree: Vec<&str> = tokens[at + 1..at + len].iter().map(|token| token.text).collect();
+                let len = tokens[at..]
+                    .iter()
+                    .position(|token| token.is(";"))
+                    .unwrap_or(tokens.len() - at);
+                let tree: Vec<&str> = tokens[at + 1..at + len]
+                    .iter()
+                    .map(|token| token.text)
+                    .collect();
                 let is_reexport = at > 0 && (tokens[at - 1].is("pub") || tokens[at - 1].is(")"));
                 let leaves = leaves(&tree.join(" ").replace(" : : ", "::"), &[]);
-                self.modules[own].imports.extend(leaves.into_iter().map(|(path, name)| Import {
-                    path,
-                    name,
-                    is_reexport,
-                }));
+                self.modules[own]
+                    .imports
+                    .extend(leaves.into_iter().map(|(path, name)| Import {
+                        path,
+                        name,
+                        is_reexport,
+                    }));
                 at += len;
             } else if word.kind == Kind::Word {
                 if let Some(name) = next.filter(|_| ITEMS.contains(&word.text)) {

@@ -1,5 +1,6 @@
-//! Rules on the code of the crates: no I/O in pure crates, reasons of `expect`, no changes of the process.
-//! Clippy refuses `unwrap`, printing and unfinished code (`[workspace.lints]` of Cargo.toml).
+//! Rules on the code of the crates: no I/O in pure crates, reasons of `expect`, no changes of the
+//! process. Clippy refuses `unwrap`, printing and unfinished code (`[workspace.lints]` of
+//! Cargo.toml).
 
 use super::messages::rust_names;
 use super::tests_in_src::{test_modules, without_tests};
@@ -9,7 +10,13 @@ use super::violation::Violation;
 use super::workspace::Workspace;
 
 /// Crates that do no I/O of any kind.
-const PURE: [&str; 5] = ["ndzarr-grid", "ndzarr-json", "ndzarr-model", "ndzarr-metadata", "ndzarr-codec"];
+const PURE: [&str; 5] = [
+    "ndzarr-grid",
+    "ndzarr-json",
+    "ndzarr-model",
+    "ndzarr-metadata",
+    "ndzarr-codec",
+];
 
 /// Modules of the standard library that do I/O.
 const IO: [&str; 3] = ["fs", "net", "process"];
@@ -47,10 +54,15 @@ pub(super) fn check(workspace: &Workspace, tree: &Tree) -> Vec<Violation> {
             .filter(|path| path.starts_with(&folder))
             .map(|path| (path, tree.text(path)))
             .collect();
-        let for_tests: Vec<String> =
-            files.iter().flat_map(|(path, text)| test_modules(path, &tokens(text))).collect();
+        let for_tests: Vec<String> = files
+            .iter()
+            .flat_map(|(path, text)| test_modules(path, &tokens(text)))
+            .collect();
         let is_for_tests = |path: &str| {
-            !path.starts_with(&src) || for_tests.iter().any(|module| path.starts_with(module.as_str()))
+            !path.starts_with(&src)
+                || for_tests
+                    .iter()
+                    .any(|module| path.starts_with(module.as_str()))
         };
         for (path, text) in &files {
             let tokens = tokens(text);
@@ -70,7 +82,11 @@ pub(super) fn check(workspace: &Workspace, tree: &Tree) -> Vec<Violation> {
                     found.extend(io(&code));
                 }
             }
-            violations.extend(found.into_iter().map(|(line, what)| Violation::new(path, line, what)));
+            violations.extend(
+                found
+                    .into_iter()
+                    .map(|(line, what)| Violation::new(path, line, what)),
+            );
         }
     }
     violations
@@ -83,8 +99,13 @@ fn expectations(tokens: &[Token<'_>]) -> Found {
     let mut found = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
         for name in ["expect", "expect_err"] {
-            if starts_with(tokens, at, &[".", name, "("]) && !tokens.get(at + 3).is_some_and(is_reason) {
-                found.push((token.line, format!(".{name}(): say in a literal why it holds")));
+            if starts_with(tokens, at, &[".", name, "("])
+                && !tokens.get(at + 3).is_some_and(is_reason)
+            {
+                found.push((
+                    token.line,
+                    format!(".{name}(): say in a literal why it holds"),
+                ));
             }
         }
     }
@@ -101,7 +122,10 @@ fn process(tokens: &[Token<'_>]) -> Found {
     for (at, token) in tokens.iter().enumerate() {
         let is_signal = at > 0 && starts_with(tokens, at - 1, &[":", "signal", "("]);
         if is_signal || PROCESS.iter().any(|name| token.is(name)) {
-            found.push((token.line, format!("{}: a library does not change the process", token.text)));
+            found.push((
+                token.line,
+                format!("{}: a library does not change the process", token.text),
+            ));
         }
     }
     found
@@ -117,7 +141,10 @@ fn io(tokens: &[Token<'_>]) -> Found {
         let rest = &tokens[at + 3..];
         for module in heads(rest) {
             if IO.iter().any(|name| module.is(name)) {
-                found.push((module.line, format!("std::{}: this crate does no I/O", module.text)));
+                found.push((
+                    module.line,
+                    format!("std::{}: this crate does no I/O", module.text),
+                ));
             }
         }
     }
@@ -126,7 +153,9 @@ fn io(tokens: &[Token<'_>]) -> Found {
 
 /// The first segment after `std::`, or that of every member of a group `{a, b::c, d::{e, f}}`.
 fn heads<'t, 's>(rest: &'t [Token<'s>]) -> Vec<&'t Token<'s>> {
-    let Some(first) = rest.first() else { return Vec::new() };
+    let Some(first) = rest.first() else {
+        return Vec::new();
+    };
     if !first.is("{") {
         return vec![first];
     }
@@ -161,8 +190,14 @@ mod tests {
     #[test]
     fn expectations_need_a_reason() {
         let check = |source| lines(expectations(&tokens(source)));
-        assert_eq!(check("a.expect(\"the lock is held by this thread\"); // a.expect(\"\")"), NONE);
-        assert_eq!(check("a.expect(\"\");\na.expect(&why);\na.expect(\"failed\")"), [1, 2, 3]);
+        assert_eq!(
+            check("a.expect(\"the lock is held by this thread\"); // a.expect(\"\")"),
+            NONE
+        );
+        assert_eq!(
+            check("a.expect(\"\");\na.expect(&why);\na.expect(\"failed\")"),
+            [1, 2, 3]
+        );
     }
 
     #[test]
@@ -172,7 +207,10 @@ mod tests {
             check("std::panic::set_hook(h);\nlet p = ThreadPoolBuilder::new()\n.build_global();"),
             [1, 3]
         );
-        assert_eq!(check("use std::env::{\nself, set_var};\n#[global_allocator]\nstatic A: B = B;"), [2, 3]);
+        assert_eq!(
+            check("use std::env::{\nself, set_var};\n#[global_allocator]\nstatic A: B = B;"),
+            [2, 3]
+        );
         assert_eq!(
             check("unsafe { libc::signal(1, f) }\ntracing::subscriber::set_global_default(s)"),
             [1, 2]
@@ -186,8 +224,17 @@ mod tests {
     #[test]
     fn io_is_found_in_paths_and_groups() {
         let check = |source| lines(io(&tokens(source)));
-        assert_eq!(check("use std::fs;\nlet f = std::fs::File::open(p);\nuse std::net::{A, B};"), [1, 2, 3]);
-        assert_eq!(check("use std::{\n  fmt,\n  fs::File,\n  collections::{fs, net},\n  process};"), [3, 5]);
-        assert_eq!(check("use std::{fmt, sync::Arc};\n//! std::fs\nlet fs = 1; my::fs::f();"), NONE);
+        assert_eq!(
+            check("use std::fs;\nlet f = std::fs::File::open(p);\nuse std::net::{A, B};"),
+            [1, 2, 3]
+        );
+        assert_eq!(
+            check("use std::{\n  fmt,\n  fs::File,\n  collections::{fs, net},\n  process};"),
+            [3, 5]
+        );
+        assert_eq!(
+            check("use std::{fmt, sync::Arc};\n//! std::fs\nlet fs = 1; my::fs::f();"),
+            NONE
+        );
     }
 }

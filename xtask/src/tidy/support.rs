@@ -1,5 +1,5 @@
-//! Support is claimed only with a test: features of `docs/internals/support.md` without a comparison name
-//! their tests, and each codec of `docs/formats.md` is on that page.
+//! Support is claimed only with a test: features of `docs/internals/support.md` without a
+//! comparison name their tests, and each codec of `docs/formats.md` is on that page.
 
 use super::tree::Tree;
 use super::violation::Violation;
@@ -19,7 +19,11 @@ pub(super) fn check(tree: &Tree) -> Vec<Violation> {
         .collect();
     for (at, line) in tree.text(FORMATS).lines().enumerate() {
         for name in codecs(line).filter(|name| !page.contains(*name)) {
-            violations.push(Violation::new(FORMATS, at + 1, format!("{name} is not in {PAGE}")));
+            violations.push(Violation::new(
+                FORMATS,
+                at + 1,
+                format!("{name} is not in {PAGE}"),
+            ));
         }
     }
     violations
@@ -28,11 +32,19 @@ pub(super) fn check(tree: &Tree) -> Vec<Violation> {
 /// Rows whose tests are missing, with their lines.
 fn untested(page: &str, exists: &dyn Fn(&str) -> bool) -> Vec<(usize, String)> {
     let mut found = Vec::new();
-    let lines = page.lines().enumerate().skip_while(|(_, line)| *line != HEADS).skip(2);
+    let lines = page
+        .lines()
+        .enumerate()
+        .skip_while(|(_, line)| *line != HEADS)
+        .skip(2);
     let mut n_rows = 0;
     for (at, row) in lines.take_while(|(_, line)| line.starts_with('|')) {
         n_rows += 1;
-        let tests = row.trim_end_matches([' ', '|']).rsplit(" | ").next().unwrap_or_default();
+        let tests = row
+            .trim_end_matches([' ', '|'])
+            .rsplit(" | ")
+            .next()
+            .unwrap_or_default();
         let tests: Vec<&str> = tests.split('`').skip(1).step_by(2).collect();
         if tests.is_empty() {
             found.push((at + 1, "names no test".to_owned()));
@@ -56,14 +68,23 @@ fn exists(test: &str, tree: &Tree) -> bool {
 
 /// The names in a row of codecs, or in the list of ids.
 fn codecs(line: &str) -> impl Iterator<Item = &str> {
-    let row = line.strip_prefix("| ").and_then(|line| line.split_once("codecs |"));
+    let row = line
+        .strip_prefix("| ")
+        .and_then(|line| line.split_once("codecs |"));
     let of_elements = line.strip_prefix("| codecs of elements |");
-    let list = of_elements.or(row.map(|(_, list)| list)).unwrap_or_default();
-    let names = list.split([',', ';', '|', '(']).flat_map(|name| name.split(" and "));
+    let list = of_elements
+        .or(row.map(|(_, list)| list))
+        .unwrap_or_default();
+    let names = list
+        .split([',', ';', '|', '('])
+        .flat_map(|name| name.split(" and "));
     let names = names.map(|name| name.trim().trim_start_matches("numcodecs' "));
     // Names are single words in lower case; N5's block is in every cell of N5.
     names.filter(|name| {
-        !name.is_empty() && name.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_'))
+        !name.is_empty()
+            && name
+                .bytes()
+                .all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_'))
     })
 }
 
@@ -75,11 +96,16 @@ mod tests {
     fn features_name_tests_that_exist() {
         let check = |rows: &str| {
             let page = format!("# Page\n\n{HEADS}\n|---|---|---|---|\n{rows}\n");
-            untested(&page, &|test| test == "n5/a").into_iter().map(|(line, _)| line).collect::<Vec<_>>()
+            untested(&page, &|test| test == "n5/a")
+                .into_iter()
+                .map(|(line, _)| line)
+                .collect::<Vec<_>>()
         };
         assert!(check("| `a` | RW | why | `n5/a` |").is_empty());
         assert_eq!(
-            check("| `a` | RW | why | `n5/a` |\n| b | RW | why |  |\n| c | R | d | `n5/b`, `n5/a` |"),
+            check(
+                "| `a` | RW | why | `n5/a` |\n| b | RW | why |  |\n| c | R | d | `n5/b`, `n5/a` |"
+            ),
             [6, 7]
         );
         assert_eq!(check(""), [1]);

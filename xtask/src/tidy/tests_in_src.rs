@@ -50,7 +50,9 @@ fn test_attribute(tokens: &[Token<'_>], at: usize) -> Option<usize> {
     let end = closing(tokens, open)?;
     let condition = &tokens[open + 3..end];
     let for_tests = condition.iter().any(|token| token.is("test"))
-        && !condition.iter().any(|token| token.is("not") || token.is("any"));
+        && !condition
+            .iter()
+            .any(|token| token.is("not") || token.is("any"));
     for_tests.then_some(end + 1)
 }
 
@@ -100,29 +102,47 @@ mod tests {
     use super::*;
 
     fn code(source: &str) -> String {
-        let texts: Vec<&str> = without_tests(&tokens(source)).iter().map(|token| token.text).collect();
+        let texts: Vec<&str> = without_tests(&tokens(source))
+            .iter()
+            .map(|token| token.text)
+            .collect();
         texts.join(" ")
     }
 
     #[test]
     fn items_for_tests_are_left_out() {
-        assert_eq!(code("a; #[cfg(test)] mod tests { fn f() { g() } } b"), "a ; b");
-        assert_eq!(code("#[cfg(test)] #[allow(x)] fn f(a: [u8; 2]) -> u8 { 1 } b"), "b");
+        assert_eq!(
+            code("a; #[cfg(test)] mod tests { fn f() { g() } } b"),
+            "a ; b"
+        );
+        assert_eq!(
+            code("#[cfg(test)] #[allow(x)] fn f(a: [u8; 2]) -> u8 { 1 } b"),
+            "b"
+        );
         assert_eq!(code("#[cfg(all(test, unix))] use a::b; c"), "c");
         assert_eq!(code("#![cfg(test)] fn f() {}"), "");
     }
 
     #[test]
     fn other_items_stay() {
-        assert_eq!(code("#[cfg(not(test))] fn f() {}"), "# [ cfg ( not ( test ) ) ] fn f ( ) { }");
-        assert_eq!(code("#[cfg(any(test, fuzzing))] a;"), "# [ cfg ( any ( test , fuzzing ) ) ] a ;");
+        assert_eq!(
+            code("#[cfg(not(test))] fn f() {}"),
+            "# [ cfg ( not ( test ) ) ] fn f ( ) { }"
+        );
+        assert_eq!(
+            code("#[cfg(any(test, fuzzing))] a;"),
+            "# [ cfg ( any ( test , fuzzing ) ) ] a ;"
+        );
         assert_eq!(code("#[test] a"), "# [ test ] a");
     }
 
     #[test]
     fn modules_for_tests_are_known_by_their_declaration() {
         let modules = |path| test_modules(path, &tokens("#[cfg(test)]\nmod oracle;\nmod b;"));
-        assert_eq!(modules("crates/a/src/lib.rs"), ["crates/a/src/oracle.rs", "crates/a/src/oracle/"]);
+        assert_eq!(
+            modules("crates/a/src/lib.rs"),
+            ["crates/a/src/oracle.rs", "crates/a/src/oracle/"]
+        );
         assert_eq!(
             modules("crates/a/src/read.rs"),
             ["crates/a/src/read/oracle.rs", "crates/a/src/read/oracle/"]

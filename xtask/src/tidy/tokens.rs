@@ -33,7 +33,10 @@ impl Token<'_> {
 
 /// True if the tokens from `at` on are these words and punctuation characters.
 pub(super) fn starts_with(tokens: &[Token<'_>], at: usize, texts: &[&str]) -> bool {
-    texts.iter().enumerate().all(|(i, text)| tokens.get(at + i).is_some_and(|token| token.is(text)))
+    texts
+        .iter()
+        .enumerate()
+        .all(|(i, text)| tokens.get(at + i).is_some_and(|token| token.is(text)))
 }
 
 /// The tokens of a source file; none of a text that the compiler rejects.
@@ -48,20 +51,32 @@ pub(super) fn tokens(source: &str) -> Vec<Token<'_>> {
 }
 
 fn append<'s>(stream: TokenStream, source: &'s str, tokens: &mut Vec<Token<'s>>) {
-    let token = |kind, span: Span| Token { kind, text: &source[span.byte_range()], line: span.start().line };
+    let token = |kind, span: Span| Token {
+        kind,
+        text: &source[span.byte_range()],
+        line: span.start().line,
+    };
     let mut trees = stream.into_iter().peekable();
     while let Some(tree) = trees.next() {
         match tree {
             TokenTree::Ident(word) => {
                 let token = token(Kind::Word, word.span());
                 // `r#unsafe` is a name, not the keyword.
-                let kind = if token.text.starts_with("r#") { Kind::Other } else { Kind::Word };
+                let kind = if token.text.starts_with("r#") {
+                    Kind::Other
+                } else {
+                    Kind::Word
+                };
                 tokens.push(Token { kind, ..token });
             }
             TokenTree::Literal(literal) => {
                 let token = token(Kind::Other, literal.span());
                 tokens.push(match between_quotes(token.text) {
-                    Some(text) => Token { kind: Kind::Str, text, ..token },
+                    Some(text) => Token {
+                        kind: Kind::Str,
+                        text,
+                        ..token
+                    },
                     None => token,
                 });
             }
@@ -91,7 +106,10 @@ fn append<'s>(stream: TokenStream, source: &'s str, tokens: &mut Vec<Token<'s>>)
 /// The text of a string literal, of bytes and raw ones too.
 fn between_quotes(literal: &str) -> Option<&str> {
     let (prefix, text) = literal.split_once('"')?;
-    let is_string = prefix.trim_end_matches('#').chars().all(|c| "bcr".contains(c));
+    let is_string = prefix
+        .trim_end_matches('#')
+        .chars()
+        .all(|c| "bcr".contains(c));
     let text = text.trim_end_matches('#').strip_suffix('"')?;
     is_string.then_some(text)
 }
@@ -101,7 +119,11 @@ mod tests {
     use super::*;
 
     fn words(source: &str) -> Vec<&str> {
-        tokens(source).iter().filter(|token| token.kind == Kind::Word).map(|token| token.text).collect()
+        tokens(source)
+            .iter()
+            .filter(|token| token.kind == Kind::Word)
+            .map(|token| token.text)
+            .collect()
     }
 
     #[test]
@@ -114,28 +136,47 @@ mod tests {
             words("//! unsafe\n/// unsafe\nfn f() {} /** unsafe */ fn g() {}"),
             ["fn", "f", "fn", "g"]
         );
-        assert_eq!(words("b\"unsafe\" r#\"unsafe \" unsafe\"# br\"\\\" c\"unsafe\" end"), ["end"]);
+        assert_eq!(
+            words("b\"unsafe\" r#\"unsafe \" unsafe\"# br\"\\\" c\"unsafe\" end"),
+            ["end"]
+        );
         assert_eq!(words("r#unsafe end"), ["end"]);
     }
 
     #[test]
     fn characters_are_told_from_lifetimes() {
-        assert_eq!(words("fn f<'a>(x: &'a str) -> char { '\"' }"), ["fn", "f", "x", "str", "char"]);
+        assert_eq!(
+            words("fn f<'a>(x: &'a str) -> char { '\"' }"),
+            ["fn", "f", "x", "str", "char"]
+        );
         assert_eq!(words("'\\'' 'x' b'\\\\' '\\u{1F600}' 'static end"), ["end"]);
     }
 
     #[test]
     fn strings_are_what_stands_between_their_quotes() {
-        let of = |source| tokens(source).iter().map(|token| (token.kind, token.text)).collect::<Vec<_>>();
+        let of = |source| {
+            tokens(source)
+                .iter()
+                .map(|token| (token.kind, token.text))
+                .collect::<Vec<_>>()
+        };
         assert_eq!(
             of("\"a b\" r#\"c\"d\"# b\"\" '\"'"),
-            [(Kind::Str, "a b"), (Kind::Str, "c\"d"), (Kind::Str, ""), (Kind::Other, "'\"'"),]
+            [
+                (Kind::Str, "a b"),
+                (Kind::Str, "c\"d"),
+                (Kind::Str, ""),
+                (Kind::Other, "'\"'"),
+            ]
         );
     }
 
     #[test]
     fn lines_are_counted_through_strings_and_comments() {
         let lines = tokens("\"é\nb\"\n/* c\nd */ end { \n}");
-        assert_eq!(lines.iter().map(|token| token.line).collect::<Vec<_>>(), [1, 4, 4, 5]);
+        assert_eq!(
+            lines.iter().map(|token| token.line).collect::<Vec<_>>(),
+            [1, 4, 4, 5]
+        );
     }
 }

@@ -19,12 +19,21 @@ impl Tree {
     /// A message when git cannot list them.
     pub(super) fn of(root: &Path) -> Result<Self, String> {
         let output = Command::new("git")
-            .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+            .args([
+                "ls-files",
+                "-z",
+                "--cached",
+                "--others",
+                "--exclude-standard",
+            ])
             .current_dir(root)
             .output()
             .map_err(|e| format!("git ls-files: {e}"))?;
         if !output.status.success() {
-            return Err(format!("git ls-files: {}", String::from_utf8_lossy(&output.stderr).trim()));
+            return Err(format!(
+                "git ls-files: {}",
+                String::from_utf8_lossy(&output.stderr).trim()
+            ));
         }
         let mut paths: Vec<String> = output
             .stdout
@@ -35,7 +44,10 @@ impl Tree {
             .collect();
         paths.sort();
         paths.dedup();
-        Ok(Self { root: root.to_path_buf(), paths })
+        Ok(Self {
+            root: root.to_path_buf(),
+            paths,
+        })
     }
 
     /// From the root, with `/`, in order.
@@ -64,6 +76,10 @@ impl Tree {
     /// True if a file or folder exists.
     pub(super) fn exists(&self, path: &str) -> bool {
         let folder = format!("{}/", path.trim_end_matches('/'));
-        path.is_empty() || self.paths.iter().any(|known| known == path || known.starts_with(&folder))
+        path.is_empty()
+            || self
+                .paths
+                .iter()
+                .any(|known| known == path || known.starts_with(&folder))
     }
 }

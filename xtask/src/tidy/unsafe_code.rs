@@ -1,5 +1,5 @@
-//! Where unsafe code is allowed. The compiler denies it elsewhere, and clippy asks for its `// SAFETY:`
-//! comments (`[workspace.lints]` of Cargo.toml).
+//! Where unsafe code is allowed. The compiler denies it elsewhere, and clippy asks for its
+//! `// SAFETY:` comments (`[workspace.lints]` of Cargo.toml).
 
 use super::tree::Tree;
 use super::violation::Violation;
@@ -24,7 +24,9 @@ pub(super) fn check(tree: &Tree) -> Vec<Violation> {
     for path in tree.with_ending(".rs").filter(|path| !HOMES.contains(path)) {
         let lines = allowing(&tree.text(path));
         violations.extend(
-            lines.into_iter().map(|line| Violation::new(path, line, "unsafe code has no place here")),
+            lines
+                .into_iter()
+                .map(|line| Violation::new(path, line, "unsafe code has no place here")),
         );
     }
     violations
@@ -33,13 +35,22 @@ pub(super) fn check(tree: &Tree) -> Vec<Violation> {
 /// The lines with an attribute that allows unsafe code.
 fn allowing(text: &str) -> Vec<usize> {
     let allows = |line: &str| {
-        let attribute = line.trim_start().strip_prefix('#').map(|rest| rest.trim_start_matches('!'));
+        let attribute = line
+            .trim_start()
+            .strip_prefix('#')
+            .map(|rest| rest.trim_start_matches('!'));
         attribute.is_some_and(|rest| {
-            ["[allow(", "[expect(", "[warn("].iter().any(|level| rest.starts_with(level))
+            ["[allow(", "[expect(", "[warn("]
+                .iter()
+                .any(|level| rest.starts_with(level))
                 && rest.contains("unsafe_code")
         })
     };
-    (1..).zip(text.lines()).filter(|(_, line)| allows(line)).map(|(number, _)| number).collect()
+    (1..)
+        .zip(text.lines())
+        .filter(|(_, line)| allows(line))
+        .map(|(number, _)| number)
+        .collect()
 }
 
 #[cfg(test)]

@@ -13,6 +13,10 @@ pub(super) struct Violation {
 
 impl Violation {
     pub(super) fn new(path: &str, line: usize, what: impl Into<String>) -> Self {
-        Self { path: path.to_owned(), line, what: what.into() }
+        Self {
+            path: path.to_owned(),
+            line,
+            what: what.into(),
+        }
     }
 }

@@ -29,8 +29,12 @@ const GENERATED: &[&str] = &["docs/internals/support.md", "docs/internals/record
 /// Checks every page and the comments of every source file.
 pub(super) fn check(tree: &Tree) -> Vec<Violation> {
     let mut violations = Vec::new();
-    let starts = |path: &str, folders: &[&str]| folders.iter().any(|folder| path.starts_with(folder));
-    for path in tree.with_ending(".md").filter(|path| !starts(path, GENERATED)) {
+    let starts =
+        |path: &str, folders: &[&str]| folders.iter().any(|folder| path.starts_with(folder));
+    for path in tree
+        .with_ending(".md")
+        .filter(|path| !starts(path, GENERATED))
+    {
         violations.extend(found(path, &page(&tree.text(path))));
     }
     for path in tree.with_ending(".rs") {
@@ -59,8 +63,11 @@ fn page(text: &str) -> Prose {
 /// The comments that have lines of their own.
 fn comments(text: &str) -> Prose {
     let lines = text.lines().enumerate();
-    let comments = lines.filter_map(|(at, line)| Some((at + 1, line.trim_start().strip_prefix("//")?)));
-    comments.map(|(at, line)| (at, line.trim_matches(['/', '!', ' ']).to_lowercase())).collect()
+    let comments =
+        lines.filter_map(|(at, line)| Some((at + 1, line.trim_start().strip_prefix("//")?)));
+    comments
+        .map(|(at, line)| (at, line.trim_matches(['/', '!', ' ']).to_lowercase()))
+        .collect()
 }
 
 fn found(path: &str, prose: &Prose) -> Vec<Violation> {
@@ -71,7 +78,11 @@ fn found(path: &str, prose: &Prose) -> Vec<Violation> {
         let both = format!("{text} {}", next.map_or("", |(_, text)| text));
         for (phrase, instead) in RETIRED {
             if begins(&both, phrase).any(|start| start < text.len()) {
-                violations.push(Violation::new(path, *line, format!("\"{phrase}\": write {instead}")));
+                violations.push(Violation::new(
+                    path,
+                    *line,
+                    format!("\"{phrase}\": write {instead}"),
+                ));
             }
         }
     }
@@ -80,10 +91,12 @@ fn found(path: &str, prose: &Prose) -> Vec<Violation> {
 
 /// Where a phrase begins in a text, as whole words.
 fn begins<'t>(text: &'t str, phrase: &'t str) -> impl Iterator<Item = usize> {
-    text.match_indices(phrase).map(|(start, _)| start).filter(move |&start| {
-        let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '\'';
-        !text[..start].ends_with(is_word) && !text[start + phrase.len()..].starts_with(is_word)
-    })
+    text.match_indices(phrase)
+        .map(|(start, _)| start)
+        .filter(move |&start| {
+            let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '\'';
+            !text[..start].ends_with(is_word) && !text[start + phrase.len()..].starts_with(is_word)
+        })
 }
 
 #[cfg(test)]
@@ -92,9 +105,22 @@ mod tests {
 
     #[test]
     fn phrases_are_found_in_prose_alone() {
-        let lines = |prose: Prose| found("a", &prose).into_iter().map(|v| v.line).collect::<Vec<_>>();
-        assert_eq!(lines(page("Told of it.\n```\nnobody\n```\nbe it\nthat\n")), [1, 5]);
-        assert_eq!(lines(comments("/// Nobody's\nlet nobody = 1;\n    // so\n    // many\n")), [1, 3]);
+        let lines = |prose: Prose| {
+            found("a", &prose)
+                .into_iter()
+                .map(|v| v.line)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            lines(page("Told of it.\n```\nnobody\n```\nbe it\nthat\n")),
+            [1, 5]
+        );
+        assert_eq!(
+            lines(comments(
+                "/// Nobody's\nlet nobody = 1;\n    // so\n    // many\n"
+            )),
+            [1, 3]
+        );
         assert!(lines(page("somewhat of, foretold of, what offers")).is_empty());
         assert!(lines(comments("// so\n\n// many")).is_empty());
     }

@@ -27,7 +27,8 @@ pub(super) struct Package {
     pub(super) roots: Vec<String>,
     /// Root files of its integration tests.
     pub(super) test_roots: Vec<String>,
-    /// How many programs `cargo test` builds of it: unit tests of a library or program, and integration tests.
+    /// How many programs `cargo test` builds of it: unit tests of a library or program, and
+    /// integration tests.
     pub(super) n_test_programs: usize,
     pub(super) dependencies: Vec<Dependency>,
 }
@@ -75,20 +76,34 @@ fn parse(metadata: &Value) -> Option<Workspace> {
         let is_kind = |wanted: &'static [&str]| {
             move |target: &&Value| {
                 let kinds = target["kind"].as_array().into_iter().flatten();
-                kinds.filter_map(Value::as_str).any(|kind| wanted.contains(&kind))
+                kinds
+                    .filter_map(Value::as_str)
+                    .any(|kind| wanted.contains(&kind))
             }
         };
         let path = |target: &Value| relative(target["src_path"].as_str()?);
         // With features that are off by default, a program is one of another build.
-        let is_tested = |target: &&Value| target["test"] == true && target["required-features"].is_null();
+        let is_tested =
+            |target: &&Value| target["test"] == true && target["required-features"].is_null();
         packages.push(Package {
             name: package["name"].as_str()?.to_owned(),
             folder: manifest.strip_suffix("/Cargo.toml")?.to_owned(),
             published: package["publish"].is_null(),
-            description: package["description"].as_str().unwrap_or_default().to_owned(),
-            missing: SHOWN.iter().copied().filter(|entry| is_empty(&package[entry])).collect(),
+            description: package["description"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned(),
+            missing: SHOWN
+                .iter()
+                .copied()
+                .filter(|entry| is_empty(&package[entry]))
+                .collect(),
             n_test_programs: targets.clone().filter(is_tested).count(),
-            test_roots: targets.clone().filter(is_kind(&["test"])).map(path).collect::<Option<_>>()?,
+            test_roots: targets
+                .clone()
+                .filter(is_kind(&["test"]))
+                .map(path)
+                .collect::<Option<_>>()?,
             roots: targets
                 .filter(is_kind(&["lib", "cdylib", "bin", "proc-macro"]))
                 .map(path)
@@ -104,7 +119,14 @@ fn parse(metadata: &Value) -> Option<Workspace> {
 }
 
 /// The entries of a manifest that crates.io shows, except for the description.
-const SHOWN: &[&str] = &["license", "repository", "readme", "documentation", "keywords", "categories"];
+const SHOWN: &[&str] = &[
+    "license",
+    "repository",
+    "readme",
+    "documentation",
+    "keywords",
+    "categories",
+];
 
 fn is_empty(entry: &Value) -> bool {
     entry.as_array().map_or(entry.is_null(), Vec::is_empty)
@@ -151,11 +173,21 @@ mod tests {
                 description: "An x".to_owned(),
                 missing: vec!["readme", "categories"],
                 roots: vec!["crates/ndzarr-x/src/lib.rs".to_owned()],
-                test_roots: ["t", "u"].map(|name| format!("crates/ndzarr-x/tests/{name}.rs")).to_vec(),
+                test_roots: ["t", "u"]
+                    .map(|name| format!("crates/ndzarr-x/tests/{name}.rs"))
+                    .to_vec(),
                 n_test_programs: 1,
                 dependencies: vec![
-                    Dependency { name: "bytes".to_owned(), kind: SHIPPED, optional: true },
-                    Dependency { name: "t".to_owned(), kind: DEV, optional: false },
+                    Dependency {
+                        name: "bytes".to_owned(),
+                        kind: SHIPPED,
+                        optional: true
+                    },
+                    Dependency {
+                        name: "t".to_owned(),
+                        kind: DEV,
+                        optional: false
+                    },
                 ],
             }]
         );

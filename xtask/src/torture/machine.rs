@@ -12,7 +12,8 @@ use crate::python;
 /// The beginning of its name, and of the names of its parts.
 pub(super) const NAME: &str = "machine";
 
-/// The system of the virtual machine. Its C library must be as new as that of the program's builder.
+/// The system of the virtual machine. Its C library must be as new as that of the program's
+/// builder.
 const SYSTEM: Contents = Contents {
     suite: "trixie",
     architectures: &[],
@@ -58,12 +59,34 @@ pub(super) fn run(program: &Path, part: &str, minute: bool) -> Result<(), String
     let folder = Folder::at(&target.join("machine"), &SYSTEM)?;
     let disk = system_disk(&folder, &target.join("machine-system.img"))?;
     let name = format!("{NAME}-work-{}", if part.is_empty() { "all" } else { part });
-    let arguments = if minute { format!("{part} --minute") } else { part.to_owned() };
+    let arguments = if minute {
+        format!("{part} --minute")
+    } else {
+        part.to_owned()
+    };
     let archive = archive(program, &arguments, &target.join(&name))?;
     let console = target.join(format!("{name}.log"));
     let mut qemu = Command::new("timeout");
-    qemu.args([PATIENCE, "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2"]);
-    qemu.args(["-m", "4096", "-nodefaults", "-display", "none", "-nic", "none", "-no-reboot"]);
+    qemu.args([
+        PATIENCE,
+        "qemu-system-x86_64",
+        "-accel",
+        "tcg,thread=multi",
+        "-cpu",
+        "max",
+        "-smp",
+        "2",
+    ]);
+    qemu.args([
+        "-m",
+        "4096",
+        "-nodefaults",
+        "-display",
+        "none",
+        "-nic",
+        "none",
+        "-no-reboot",
+    ]);
     qemu.arg("-kernel").arg(boot_file(&folder, "vmlinuz-")?);
     qemu.arg("-initrd").arg(boot_file(&folder, "initrd.img-")?);
     // A busy host is late with the timer by which the kernel would check it, and then it gives up.
@@ -71,9 +94,14 @@ pub(super) fn run(program: &Path, part: &str, minute: bool) -> Result<(), String
     qemu.args(["-append", words]);
     for image in [&disk, &archive] {
         // What the machine writes to it is forgotten.
-        qemu.arg("-drive").arg(format!("file={},format=raw,if=virtio,snapshot=on", image.display()));
+        qemu.arg("-drive").arg(format!(
+            "file={},format=raw,if=virtio,snapshot=on",
+            image.display()
+        ));
     }
-    qemu.arg("-serial").arg(format!("file:{}", console.display())).args(["-serial", "stdio"]);
+    qemu.arg("-serial")
+        .arg(format!("file:{}", console.display()))
+        .args(["-serial", "stdio"]);
     let mut child = qemu
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -89,7 +117,10 @@ pub(super) fn run(program: &Path, part: &str, minute: bool) -> Result<(), String
     if last.contains("figures, 0 missed") {
         return Ok(());
     }
-    Err(format!("the virtual machine ended with {last:?}; its console is {}", console.display()))
+    Err(format!(
+        "the virtual machine ended with {last:?}; its console is {}",
+        console.display()
+    ))
 }
 
 /// A file system with the folder, which is made once.
@@ -99,7 +130,11 @@ fn system_disk(folder: &Folder, image: &Path) -> Result<PathBuf, String> {
     }
     let say = |error: std::io::Error| format!("{}: {error}", folder.root().display());
     fs::write(folder.root().join("start"), START).map_err(say)?;
-    python::succeed(Command::new("chmod").arg("+x").arg(folder.root().join("start")))?;
+    python::succeed(
+        Command::new("chmod")
+            .arg("+x")
+            .arg(folder.root().join("start")),
+    )?;
     let unfinished = image.with_extension("unfinished");
     python::succeed(
         Command::new("mke2fs")
@@ -125,7 +160,14 @@ fn archive(program: &Path, words: &str, folder: &Path) -> Result<PathBuf, String
         }
     }
     let archive = folder.with_extension("tar");
-    python::succeed(Command::new("tar").arg("-cf").arg(&archive).arg("-C").arg(folder).arg("."))?;
+    python::succeed(
+        Command::new("tar")
+            .arg("-cf")
+            .arg(&archive)
+            .arg("-C")
+            .arg(folder)
+            .arg("."),
+    )?;
     Ok(archive)
 }
 
@@ -135,5 +177,7 @@ fn boot_file(folder: &Folder, begin: &str) -> Result<PathBuf, String> {
     let entries = fs::read_dir(&boot).map_err(|error| format!("{}: {error}", boot.display()))?;
     let mut paths = entries.filter_map(Result::ok);
     let found = paths.find(|entry| entry.file_name().to_string_lossy().starts_with(begin));
-    found.map(|entry| entry.path()).ok_or_else(|| format!("{}: no {begin}", boot.display()))
+    found
+        .map(|entry| entry.path())
+        .ok_or_else(|| format!("{}: no {begin}", boot.display()))
 }

@@ -63,7 +63,14 @@ impl Layout {
         array.join(format!("{}{}", self.prefix, indices.join(&self.separator)))
     }
 
-    pub(crate) fn read_chunk(&self, file: &File, scratch: &mut Scratch, inside: &Box3, out: Shared, start: [usize; 3]) {
+    pub(crate) fn read_chunk(
+        &self,
+        file: &File,
+        scratch: &mut Scratch,
+        inside: &Box3,
+        out: Shared,
+        start: [usize; 3],
+    ) {
         let side = self.chunk;
         if self.codec == Codec::Raw && !self.reversed {
             // Plane by plane: bytes that were just read are still in the cache when they are
@@ -71,15 +78,22 @@ impl Layout {
             let y0 = inside[1][0];
             let y1 = inside[1][1];
             let planes = (256 * 1024 / (side * side * 2)).clamp(1, side);
-            scratch.decoded.resize(scratch.decoded.len().max(planes * side * side), 0);
+            scratch
+                .decoded
+                .resize(scratch.decoded.len().max(planes * side * side), 0);
             let whole_planes = y0 == 0 && y1 == side;
             let step = if whole_planes { planes } else { 1 };
             for z in (inside[0][0]..inside[0][1]).step_by(step) {
                 let n = step.min(inside[0][1] - z);
                 let from = (z * side + y0) * side * 2;
-                let len = if n == 1 { (y1 - y0) * side } else { n * side * side };
+                let len = if n == 1 {
+                    (y1 - y0) * side
+                } else {
+                    n * side * side
+                };
                 let buffer = &mut scratch.decoded[y0 * side..][..len];
-                file.read_exact_at(copy::bytes_mut(buffer), from as u64).expect("a raw chunk");
+                file.read_exact_at(copy::bytes_mut(buffer), from as u64)
+                    .expect("a raw chunk");
                 let part = [[0, n], inside[1], inside[2]];
                 let at = [start[0] + z - inside[0][0], start[1], start[2]];
                 copy::scatter(&scratch.decoded, side, &part, out, at, self.big_endian);
@@ -90,13 +104,29 @@ impl Layout {
         scratch.file.resize(scratch.file.len().max(bound), 0);
         let mut len = 0;
         loop {
-            match file.read_at(&mut scratch.file[len..], len as u64).expect("a chunk") {
+            match file
+                .read_at(&mut scratch.file[len..], len as u64)
+                .expect("a chunk")
+            {
                 0 => break,
                 n => len += n,
             }
         }
-        let Scratch { file, decoded, zstd, .. } = scratch;
-        self.put(&file[self.header..len], side, decoded, zstd, inside, out, start);
+        let Scratch {
+            file,
+            decoded,
+            zstd,
+            ..
+        } = scratch;
+        self.put(
+            &file[self.header..len],
+            side,
+            decoded,
+            zstd,
+            inside,
+            out,
+            start,
+        );
     }
 
     pub(crate) fn put(
@@ -118,7 +148,12 @@ impl Layout {
         }
     }
 
-    pub(crate) fn decode(&self, encoded: &[u8], out: &mut [u8], zstd: &mut Option<zstd::zstd_safe::DCtx<'static>>) {
+    pub(crate) fn decode(
+        &self,
+        encoded: &[u8],
+        out: &mut [u8],
+        zstd: &mut Option<zstd::zstd_safe::DCtx<'static>>,
+    ) {
         match self.codec {
             Codec::Raw => out.copy_from_slice(encoded),
             Codec::Zstd => {
@@ -129,15 +164,24 @@ impl Layout {
                 // SAFETY: both slices have the stated length, or the header's; the data are our
                 // own.
                 let n = unsafe {
-                    blosc_src::blosc_decompress_ctx(encoded.as_ptr().cast(), out.as_mut_ptr().cast(), out.len(), 1)
+                    blosc_src::blosc_decompress_ctx(
+                        encoded.as_ptr().cast(),
+                        out.as_mut_ptr().cast(),
+                        out.len(),
+                        1,
+                    )
                 };
                 assert_eq!(n as usize, out.len());
             }
             Codec::Zlib => {
-                libdeflater::Decompressor::new().zlib_decompress(encoded, out).expect("zlib");
+                libdeflater::Decompressor::new()
+                    .zlib_decompress(encoded, out)
+                    .expect("zlib");
             }
             Codec::Gzip => {
-                libdeflater::Decompressor::new().gzip_decompress(encoded, out).expect("gzip");
+                libdeflater::Decompressor::new()
+                    .gzip_decompress(encoded, out)
+                    .expect("gzip");
             }
         }
     }
@@ -153,8 +197,12 @@ impl Layout {
                 src.len()
             }
             Codec::Zstd => {
-                let context = scratch.encoder.get_or_insert_with(zstd::zstd_safe::CCtx::create);
-                context.compress(&mut out[..], src, self.level).expect("zstd")
+                let context = scratch
+                    .encoder
+                    .get_or_insert_with(zstd::zstd_safe::CCtx::create);
+                context
+                    .compress(&mut out[..], src, self.level)
+                    .expect("zstd")
             }
             // SAFETY: both slices have the stated length.
             Codec::Blosc => unsafe {
@@ -175,9 +223,13 @@ impl Layout {
                 let level = libdeflater::CompressionLvl::new(self.level).expect("a level");
                 let mut compressor = libdeflater::Compressor::new(level);
                 if self.codec == Codec::Zlib {
-                    compressor.zlib_compress(src, &mut out[body..]).expect("zlib")
+                    compressor
+                        .zlib_compress(src, &mut out[body..])
+                        .expect("zlib")
                 } else {
-                    compressor.gzip_compress(src, &mut out[body..]).expect("gzip")
+                    compressor
+                        .gzip_compress(src, &mut out[body..])
+                        .expect("gzip")
                 }
             }
         };

@@ -11,14 +11,31 @@ pub(crate) fn run(request: &Request) {
     let mut found = Vec::new();
     let root = read(request.path.join("zarr.json"));
     if request.operation == Operation::ListConsolidated {
-        let entries = root["consolidated_metadata"]["metadata"].as_object().expect("entries");
-        for (path, node) in entries.iter().filter(|(_, node)| node["node_type"] == "array") {
+        let entries = root["consolidated_metadata"]["metadata"]
+            .as_object()
+            .expect("entries");
+        for (path, node) in entries
+            .iter()
+            .filter(|(_, node)| node["node_type"] == "array")
+        {
             found.push((path.clone(), node["shape"].clone()));
         }
     } else {
-        for group in std::fs::read_dir(&request.path).expect("a folder").flatten().filter(is_folder) {
-            for array in std::fs::read_dir(group.path()).expect("a folder").flatten().filter(is_folder) {
-                let path = format!("{}/{}", group.file_name().display(), array.file_name().display());
+        for group in std::fs::read_dir(&request.path)
+            .expect("a folder")
+            .flatten()
+            .filter(is_folder)
+        {
+            for array in std::fs::read_dir(group.path())
+                .expect("a folder")
+                .flatten()
+                .filter(is_folder)
+            {
+                let path = format!(
+                    "{}/{}",
+                    group.file_name().display(),
+                    array.file_name().display()
+                );
                 found.push((path, read(array.path().join("zarr.json"))["shape"].take()));
             }
         }

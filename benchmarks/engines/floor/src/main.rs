@@ -20,8 +20,9 @@ use output::Output;
 /// write to one page, and then helps the others.
 fn parallel<T: Sync>(threads: usize, items: &[T], each: impl Fn(&mut Scratch, &T) + Sync) {
     let stretch = |i: usize| items.len() * i / threads..items.len() * (i + 1) / threads;
-    let stretches: Vec<_> =
-        (0..threads).map(|i| (AtomicUsize::new(stretch(i).start), stretch(i).end)).collect();
+    let stretches: Vec<_> = (0..threads)
+        .map(|i| (AtomicUsize::new(stretch(i).start), stretch(i).end))
+        .collect();
     let work = |own: usize| {
         let mut scratch = Scratch::default();
         for i in 0..threads {
@@ -75,15 +76,23 @@ fn overlap(region: &Box3, chunk: usize, at: [usize; 3]) -> (Box3, [usize; 3]) {
 }
 
 fn shape(region: &Box3) -> [usize; 3] {
-    [region[0][1] - region[0][0], region[1][1] - region[1][0], region[2][1] - region[2][0]]
+    [
+        region[0][1] - region[0][0],
+        region[1][1] - region[1][0],
+        region[2][1] - region[2][0],
+    ]
 }
 
 fn main() {
     let request = Request::from_arguments();
-    if matches!(request.operation, Operation::List | Operation::ListConsolidated) {
+    if matches!(
+        request.operation,
+        Operation::List | Operation::ListConsolidated
+    ) {
         return list::run(&request);
     }
-    let layout: Layout = serde_json::from_value(request.layout.clone()).expect("the layout of the row");
+    let layout: Layout =
+        serde_json::from_value(request.layout.clone()).expect("the layout of the row");
     let mut region = [[0; 2]; 3];
     for (axis, [from, to]) in request.region.iter().enumerate() {
         region[axis] = [*from as usize, *to as usize];
@@ -106,7 +115,11 @@ fn main() {
         Operation::Chunks | Operation::ChunksBatch => {
             let measure = Measure::start();
             open(&request.path);
-            let threads = if request.operation == Operation::Chunks { 1 } else { request.threads };
+            let threads = if request.operation == Operation::Chunks {
+                1
+            } else {
+                request.threads
+            };
             let chunks = inner_chunks(&request, &layout, threads);
             let report = measure.stop();
             report.print_for(chunks);
@@ -130,11 +143,15 @@ fn read(request: &Request, layout: &Layout, region: &Box3) -> Output {
     let out = Output::new(shape);
     let shared = out.shared();
     match layout.inner {
-        None => parallel(request.threads, &boxes(region, layout.chunk), |scratch, &at| {
-            let (inside, start) = overlap(region, layout.chunk, at);
-            let file = File::open(layout.path(&request.path, at)).expect("a chunk");
-            layout.read_chunk(&file, scratch, &inside, shared, start);
-        }),
+        None => parallel(
+            request.threads,
+            &boxes(region, layout.chunk),
+            |scratch, &at| {
+                let (inside, start) = overlap(region, layout.chunk, at);
+                let file = File::open(layout.path(&request.path, at)).expect("a chunk");
+                layout.read_chunk(&file, scratch, &inside, shared, start);
+            },
+        ),
         Some(inner) => {
             // Shards one after the other in separate threads balance well enough if there are
             // several.
@@ -147,17 +164,39 @@ fn read(request: &Request, layout: &Layout, region: &Box3) -> Output {
                 encoded.resize(encoded.len().max(whole), 0);
                 let all = crate::shape(&inside) == [layout.chunk; 3];
                 if all {
-                    shard.file.read_exact_at(&mut encoded[..whole], 0).expect("the shard");
+                    shard
+                        .file
+                        .read_exact_at(&mut encoded[..whole], 0)
+                        .expect("the shard");
                 }
                 for at in boxes(&inside, inner) {
                     let (part, offset) = overlap(&inside, inner, at);
                     let (from, len) = shard.entry(at);
                     if !all {
-                        shard.file.read_exact_at(&mut encoded[..len], from as u64).expect("an inner chunk");
+                        shard
+                            .file
+                            .read_exact_at(&mut encoded[..len], from as u64)
+                            .expect("an inner chunk");
                     }
-                    let bytes = if all { &encoded[from..from + len] } else { &encoded[..len] };
-                    let place = [start[0] + offset[0], start[1] + offset[1], start[2] + offset[2]];
-                    layout.put(bytes, inner, &mut scratch.decoded, &mut scratch.zstd, &part, shared, place);
+                    let bytes = if all {
+                        &encoded[from..from + len]
+                    } else {
+                        &encoded[..len]
+                    };
+                    let place = [
+                        start[0] + offset[0],
+                        start[1] + offset[1],
+                        start[2] + offset[2],
+                    ];
+                    layout.put(
+                        bytes,
+                        inner,
+                        &mut scratch.decoded,
+                        &mut scratch.zstd,
+                        &part,
+                        shared,
+                        place,
+                    );
                 }
                 scratch.file = encoded;
             });
@@ -178,22 +217,31 @@ impl Shard {
         let file = File::open(path).expect("a shard");
         let len = file.metadata().expect("a file").len();
         let mut bytes = vec![0; n * n * n * 16 + 4];
-        file.read_exact_at(&mut bytes, len - (n * n * n * 16 + 4) as u64).expect("the index");
-        let index = bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("8 bytes"))).collect();
+        file.read_exact_at(&mut bytes, len - (n * n * n * 16 + 4) as u64)
+            .expect("the index");
+        let index = bytes
+            .chunks_exact(8)
+            .map(|word| u64::from_le_bytes(word.try_into().expect("8 bytes")))
+            .collect();
         Self { file, index, n }
     }
 
     fn entry(&self, at: [usize; 3]) -> (usize, usize) {
         let linear = (at[0] * self.n + at[1]) * self.n + at[2];
-        (self.index[2 * linear] as usize, self.index[2 * linear + 1] as usize)
+        (
+            self.index[2 * linear] as usize,
+            self.index[2 * linear + 1] as usize,
+        )
     }
 }
 
 fn inner_chunks(request: &Request, layout: &Layout, threads: usize) -> Vec<Vec<u16>> {
     let inner = layout.inner.expect("a sharded layout");
     let n = layout.chunk / inner;
-    let shards: Vec<std::sync::OnceLock<Shard>> = (0..512).map(|_| std::sync::OnceLock::new()).collect();
-    let results: Vec<std::sync::Mutex<Vec<u16>>> = request.chunks.iter().map(|_| Default::default()).collect();
+    let shards: Vec<std::sync::OnceLock<Shard>> =
+        (0..512).map(|_| std::sync::OnceLock::new()).collect();
+    let results: Vec<std::sync::Mutex<Vec<u16>>> =
+        request.chunks.iter().map(|_| Default::default()).collect();
     let items: Vec<usize> = (0..request.chunks.len()).collect();
     parallel(threads, &items, |scratch, &i| {
         let chunk: Vec<usize> = request.chunks[i].iter().map(|&c| c as usize).collect();
@@ -202,19 +250,34 @@ fn inner_chunks(request: &Request, layout: &Layout, threads: usize) -> Vec<Vec<u
             .get_or_init(|| Shard::open(layout.path(&request.path, at), n));
         let (from, len) = shard.entry([chunk[0] % n, chunk[1] % n, chunk[2] % n]);
         scratch.file.resize(scratch.file.len().max(len), 0);
-        shard.file.read_exact_at(&mut scratch.file[..len], from as u64).expect("an inner chunk");
+        shard
+            .file
+            .read_exact_at(&mut scratch.file[..len], from as u64)
+            .expect("an inner chunk");
         let mut out = vec![0u16; inner * inner * inner];
-        layout.decode(&scratch.file[..len], copy::bytes_mut(&mut out), &mut scratch.zstd);
+        layout.decode(
+            &scratch.file[..len],
+            copy::bytes_mut(&mut out),
+            &mut scratch.zstd,
+        );
         *results[i].lock().expect("no panic") = out;
     });
-    results.into_iter().map(|result| result.into_inner().expect("no panic")).collect()
+    results
+        .into_iter()
+        .map(|result| result.into_inner().expect("no panic"))
+        .collect()
 }
 
 fn write(request: &Request, layout: &Layout, region: &Box3, data: &[u16]) {
     let shape = shape(region);
     let chunks = boxes(region, layout.chunk);
     if let Some(first) = chunks.first() {
-        let _ = std::fs::create_dir_all(layout.path(&request.path, *first).parent().expect("a folder"));
+        let _ = std::fs::create_dir_all(
+            layout
+                .path(&request.path, *first)
+                .parent()
+                .expect("a folder"),
+        );
     }
     parallel(request.threads, &chunks, |scratch, &at| {
         let (inside, start) = overlap(region, layout.chunk, at);
@@ -231,7 +294,9 @@ fn write(request: &Request, layout: &Layout, region: &Box3, data: &[u16]) {
                 }
                 copy::gather(data, shape, start, chunk, &mut buffer, layout.chunk);
                 if layout.big_endian {
-                    buffer.iter_mut().for_each(|element| *element = element.swap_bytes());
+                    buffer
+                        .iter_mut()
+                        .for_each(|element| *element = element.swap_bytes());
                 }
                 let mut encoded = std::mem::take(&mut scratch.file);
                 let n = layout.encode(&buffer, &mut encoded, scratch);
@@ -249,7 +314,8 @@ fn write(request: &Request, layout: &Layout, region: &Box3, data: &[u16]) {
                 let mut buffer = vec![0u16; inner.pow(3)];
                 for at in boxes(&[[0, layout.chunk]; 3], inner) {
                     let from = value.len();
-                    let touched = (0..3).all(|a| at[a] * inner < chunk[a][1] && (at[a] + 1) * inner > chunk[a][0]);
+                    let touched = (0..3)
+                        .all(|a| at[a] * inner < chunk[a][1] && (at[a] + 1) * inner > chunk[a][0]);
                     let encoded_old = old.as_ref().map(|(bytes, shard)| {
                         let (from, len) = shard.entry(at);
                         &bytes[from..from + len]
@@ -261,7 +327,11 @@ fn write(request: &Request, layout: &Layout, region: &Box3, data: &[u16]) {
                         {
                             layout.decode(bytes, copy::bytes_mut(&mut buffer), &mut scratch.zstd);
                         }
-                        let place = [start[0] + offset[0], start[1] + offset[1], start[2] + offset[2]];
+                        let place = [
+                            start[0] + offset[0],
+                            start[1] + offset[1],
+                            start[2] + offset[2],
+                        ];
                         copy::gather(data, shape, place, &part, &mut buffer, inner);
                         let mut encoded = std::mem::take(&mut scratch.file);
                         let n = layout.encode(&buffer, &mut encoded, scratch);
@@ -300,7 +370,8 @@ fn publish(path: &Path, parts: &[&[u8]], durability: Durability) {
     }
     std::fs::rename(&temporary, path).expect("a rename");
     if durability == Durability::Full {
-        File::open(path.parent().expect("a folder")).and_then(|folder| folder.sync_all()).expect("a sync");
+        File::open(path.parent().expect("a folder"))
+            .and_then(|folder| folder.sync_all())
+            .expect("a sync");
     }
 }
-

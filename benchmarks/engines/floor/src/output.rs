@@ -26,7 +26,14 @@ impl Output {
         // SAFETY: a new mapping, zeroed by the kernel.
         let pointer = unsafe {
             let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-            libc::mmap(std::ptr::null_mut(), len.max(1), libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
+            libc::mmap(
+                std::ptr::null_mut(),
+                len.max(1),
+                libc::PROT_READ | libc::PROT_WRITE,
+                flags,
+                -1,
+                0,
+            )
         };
         assert_ne!(pointer, libc::MAP_FAILED, "memory");
         let start = (pointer as usize).next_multiple_of(2 << 20);
@@ -35,11 +42,18 @@ impl Output {
             // SAFETY: advice on pages inside the allocation.
             unsafe { libc::madvise(start as *mut _, end - start, libc::MADV_HUGEPAGE) };
         }
-        Self { pointer: pointer.cast(), shape, len }
+        Self {
+            pointer: pointer.cast(),
+            shape,
+            len,
+        }
     }
 
     pub(crate) fn shared(&self) -> Shared {
-        Shared { pointer: self.pointer, shape: self.shape }
+        Shared {
+            pointer: self.pointer,
+            shape: self.shape,
+        }
     }
 
     pub(crate) fn elements(&self) -> &[u16] {

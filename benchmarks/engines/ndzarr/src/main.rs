@@ -4,24 +4,31 @@ use std::num::NonZeroUsize;
 use std::ops::Range;
 
 use bench_protocol::{Durability, FrameTimes, Locking, Measure, Operation, Request, masked};
-use ndzarr::store::Durability as Sync;
 use ndzarr::ndarray::{ArrayD, IxDyn, ShapeBuilder};
-use ndzarr::{Any, Array, Cache, CopyOptions, FsStore, Group, MemberKind, N5Axes, OpenOptions, Points, RunOptions, copy};
+use ndzarr::store::Durability as Sync;
+use ndzarr::{
+    Any, Array, Cache, CopyOptions, FsStore, Group, MemberKind, N5Axes, OpenOptions, Points,
+    RunOptions, copy,
+};
 
 type Failure = Box<dyn std::error::Error>;
 
 fn open(request: &Request) -> Result<Array<u16>, Failure> {
     let array = match request.durability {
-        Durability::None if request.reversed_axes => {
-            OpenOptions::new().n5_axes(N5Axes::Reversed).open_array::<u16>(&request.path)?
-        }
+        Durability::None if request.reversed_axes => OpenOptions::new()
+            .n5_axes(N5Axes::Reversed)
+            .open_array::<u16>(&request.path)?,
         Durability::None if request.locking == Locking::Portable => {
-            let store = FsStore::builder(&request.path).locking(ndzarr::store::Locking::Portable).build();
+            let store = FsStore::builder(&request.path)
+                .locking(ndzarr::store::Locking::Portable)
+                .build();
             Array::<u16>::open(store)?
         }
         Durability::None => Array::<u16>::open(&request.path)?,
         Durability::Full => {
-            let store = FsStore::builder(&request.path).durability(Sync::Full).build();
+            let store = FsStore::builder(&request.path)
+                .durability(Sync::Full)
+                .build();
             Array::<u16>::open(store)?
         }
     };
@@ -41,10 +48,15 @@ fn main() -> Result<(), Failure> {
         }
         Operation::ReadStored => {
             let measure = Measure::start();
-            let options = RunOptions::default().threads(NonZeroUsize::new(request.threads)).stored_order();
+            let options = RunOptions::default()
+                .threads(NonZeroUsize::new(request.threads))
+                .stored_order();
             let result = open(&request)?.with_options(options).read(&region)?;
             let report = measure.stop();
-            report.print_for([result.as_standard_layout().as_slice().ok_or("not in standard layout")?]);
+            report.print_for([result
+                .as_standard_layout()
+                .as_slice()
+                .ok_or("not in standard layout")?]);
         }
         Operation::ReadInto | Operation::ReadIntoF => {
             let measure = Measure::start();
@@ -55,7 +67,10 @@ fn main() -> Result<(), Failure> {
             };
             open(&request)?.read_into(&region, &mut result)?;
             let report = measure.stop();
-            report.print_for([result.as_standard_layout().as_slice().ok_or("not in standard layout")?]);
+            report.print_for([result
+                .as_standard_layout()
+                .as_slice()
+                .ok_or("not in standard layout")?]);
         }
         Operation::Write | Operation::Update => {
             let data = ArrayD::from_shape_vec(IxDyn(&request.region_shape()), request.elements())?;
@@ -89,7 +104,10 @@ fn main() -> Result<(), Failure> {
         }
         Operation::Copy => {
             let run = RunOptions::default().threads(NonZeroUsize::new(request.threads));
-            let mut options = CopyOptions::new().chunks(&request.to_chunks).memory(request.memory).run(run);
+            let mut options = CopyOptions::new()
+                .chunks(&request.to_chunks)
+                .memory(request.memory)
+                .run(run);
             if !request.to_shards.is_empty() {
                 options = options.shards(&request.to_shards);
             }
@@ -111,7 +129,11 @@ fn main() -> Result<(), Failure> {
             let array = open(&request)?;
             let shape = array.chunk_shape();
             let ranges = |chunk: &Vec<u64>| -> Vec<Range<u64>> {
-                chunk.iter().zip(&shape).map(|(c, n)| c * n..(c + 1) * n).collect()
+                chunk
+                    .iter()
+                    .zip(&shape)
+                    .map(|(c, n)| c * n..(c + 1) * n)
+                    .collect()
             };
             let ranges: Vec<Vec<Range<u64>>> = request.chunks.iter().map(ranges).collect();
             let chunks = array.read_many(&ranges)?;
@@ -125,7 +147,9 @@ fn main() -> Result<(), Failure> {
             report.print_for([found.as_slice().ok_or("not in standard layout")?]);
         }
         Operation::Outer => {
-            let [rows, columns] = &request.chunks[..] else { return Err("two lists".into()) };
+            let [rows, columns] = &request.chunks[..] else {
+                return Err("two lists".into());
+            };
             let measure = Measure::start();
             let found = open(&request)?.read((rows, columns, ..))?;
             let report = measure.stop();
@@ -143,11 +167,16 @@ fn main() -> Result<(), Failure> {
         Operation::Planes => {
             let measure = Measure::start();
             let cache = Cache::new(1 << 30);
-            let array = OpenOptions::new().cache(&cache).open_array::<u16>(&request.path)?;
-            let array = array.with_options(RunOptions::default().threads(NonZeroUsize::new(request.threads)));
+            let array = OpenOptions::new()
+                .cache(&cache)
+                .open_array::<u16>(&request.path)?;
+            let array = array
+                .with_options(RunOptions::default().threads(NonZeroUsize::new(request.threads)));
             let plane = |at| [&[at..at + 1][..], &region[1..]].concat();
-            let planes: Vec<ArrayD<u16>> =
-                region[0].clone().map(|at| array.read(&plane(at))).collect::<Result<_, _>>()?;
+            let planes: Vec<ArrayD<u16>> = region[0]
+                .clone()
+                .map(|at| array.read(&plane(at)))
+                .collect::<Result<_, _>>()?;
             let report = measure.stop();
             report.print_for(planes.iter().filter_map(|plane| plane.as_slice()));
         }
@@ -166,7 +195,10 @@ fn main() -> Result<(), Failure> {
                         scope.spawn(move || array.read(&part))
                     })
                     .collect();
-                callers.into_iter().map(|caller| caller.join().expect("a read does not panic")).collect::<Result<_, _>>()
+                callers
+                    .into_iter()
+                    .map(|caller| caller.join().expect("a read does not panic"))
+                    .collect::<Result<_, _>>()
             })?;
             let report = measure.stop();
             report.print_for(parts.iter().filter_map(|part| part.as_slice()));
@@ -177,7 +209,11 @@ fn main() -> Result<(), Failure> {
             let mut found = Vec::new();
             for child in root.walk()? {
                 if child.kind() == Some(MemberKind::Array) {
-                    found.push(format!("{} {:?}", child.path(), child.array::<Any>()?.shape()));
+                    found.push(format!(
+                        "{} {:?}",
+                        child.path(),
+                        child.array::<Any>()?.shape()
+                    ));
                 }
             }
             let report = measure.stop();

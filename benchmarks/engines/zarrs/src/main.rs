@@ -11,7 +11,10 @@ use zarrs::group::Group;
 type Failure = Box<dyn std::error::Error>;
 
 fn open(request: &Request) -> Result<Array<FilesystemStore>, Failure> {
-    Ok(Array::open(Arc::new(FilesystemStore::new(&request.path)?), "/")?)
+    Ok(Array::open(
+        Arc::new(FilesystemStore::new(&request.path)?),
+        "/",
+    )?)
 }
 
 fn main() -> Result<(), Failure> {
@@ -19,7 +22,8 @@ fn main() -> Result<(), Failure> {
     if request.durability == Durability::Full {
         return Err("zarrs has no such setting".into());
     }
-    let ranges: Vec<std::ops::Range<u64>> = request.region.iter().map(|[from, to]| *from..*to).collect();
+    let ranges: Vec<std::ops::Range<u64>> =
+        request.region.iter().map(|[from, to]| *from..*to).collect();
     let region = ArraySubset::new_with_ranges(&ranges);
     match request.operation {
         Operation::Read => {
@@ -35,7 +39,9 @@ fn main() -> Result<(), Failure> {
             measure.stop().print();
         }
         Operation::Chunks | Operation::ChunksBatch => {
-            use zarrs::array::{ArrayShardedExt, ArrayShardedReadableExt, ArrayShardedReadableExtCache};
+            use zarrs::array::{
+                ArrayShardedExt, ArrayShardedReadableExt, ArrayShardedReadableExtCache,
+            };
             let measure = Measure::start();
             let array = open(&request)?;
             let cache = ArrayShardedReadableExtCache::new(&array);
@@ -48,7 +54,11 @@ fn main() -> Result<(), Failure> {
             };
             let chunks: Vec<Vec<u16>> = match request.operation {
                 Operation::Chunks => request.chunks.iter().map(read).collect::<Result<_, _>>()?,
-                _ => request.chunks.par_iter().map(read).collect::<Result<_, _>>()?,
+                _ => request
+                    .chunks
+                    .par_iter()
+                    .map(read)
+                    .collect::<Result<_, _>>()?,
             };
             let report = measure.stop();
             report.print_for(chunks);
@@ -60,7 +70,11 @@ fn main() -> Result<(), Failure> {
             let mut found = Vec::new();
             for group in root.child_groups()? {
                 for array in group.child_arrays()? {
-                    found.push(format!("{} {:?}", &array.path().as_str()[1..], array.shape()));
+                    found.push(format!(
+                        "{} {:?}",
+                        &array.path().as_str()[1..],
+                        array.shape()
+                    ));
                 }
             }
             let report = measure.stop();

@@ -16,10 +16,12 @@ fn main() -> Result<(), Failure> {
         _ => format!("{root}/{}|{}:", request.path, request.format),
     };
     let open = || Array::<u16>::open(&url);
-    // The threads of the library and of its requests are started, as those of the other engines are.
+    // The threads of the library and of its requests are started, as those of the other engines
+    // are.
     let _ = Array::<Any>::open(format!("{root}/missing|{}:", request.format));
     if let Some(warm) = &request.warm {
-        let _: ArrayD<u16> = Array::<u16>::open(format!("{root}/{warm}|{}:", request.format))?.read(..)?;
+        let _: ArrayD<u16> =
+            Array::<u16>::open(format!("{root}/{warm}|{}:", request.format))?.read(..)?;
     }
     let start = || {
         forget(&request.control);
@@ -53,7 +55,10 @@ fn main() -> Result<(), Failure> {
         }
         Operation::Batch => {
             let array = open()?;
-            let rows: Vec<_> = (0..array.shape()[0]).step_by(10).map(|at| s![at..at + 1, .., ..]).collect();
+            let rows: Vec<_> = (0..array.shape()[0])
+                .step_by(10)
+                .map(|at| s![at..at + 1, .., ..])
+                .collect();
             let measure = start();
             let found = array.read_many(&rows)?;
             let report = measure.stop();
@@ -74,7 +79,11 @@ fn main() -> Result<(), Failure> {
         }
         Operation::Planes | Operation::PlanesFrozen => {
             let cache = Cache::new(1 << 30);
-            let cache = if request.operation == Operation::PlanesFrozen { cache.frozen() } else { cache };
+            let cache = if request.operation == Operation::PlanesFrozen {
+                cache.frozen()
+            } else {
+                cache
+            };
             let array = OpenOptions::new().cache(&cache).open_array::<u16>(&url)?;
             let measure = start();
             let planes = (0..array.shape()[0]).map(|at| array.read(s![at..at + 1, .., ..]));

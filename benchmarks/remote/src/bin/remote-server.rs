@@ -13,14 +13,23 @@ use bench_remote::proxy::{self, Network, Proxy};
 use ndzarr_testkit::object_server::{BUCKET, Dialect, ObjectServer, Objects};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let folder = std::env::args_os().nth(1).ok_or("usage: remote-server FOLDER")?;
+    let folder = std::env::args_os()
+        .nth(1)
+        .ok_or("usage: remote-server FOLDER")?;
     let server = ObjectServer::on(proxy::listener()?, Dialect::S3);
     load(server.objects(), Path::new(&folder), "")?;
-    let network = Network { latency: Duration::ZERO, bandwidth: 100e6, each: 50e6 };
+    let network = Network {
+        latency: Duration::ZERO,
+        bandwidth: 100e6,
+        each: 50e6,
+    };
     let (proxy, address) = Proxy::start(server.address(), network)?;
     let control = control::serve(proxy)?;
     let endpoint = format!("http://{address}");
-    println!("{}", serde_json::json!({ "endpoint": endpoint, "bucket": BUCKET, "control": control }));
+    println!(
+        "{}",
+        serde_json::json!({ "endpoint": endpoint, "bucket": BUCKET, "control": control })
+    );
     std::io::stdin().read_to_end(&mut Vec::new())?;
     // Its threads end with the process.
     std::process::exit(0);
@@ -29,7 +38,13 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn load(objects: &Objects, folder: &Path, prefix: &str) -> Result<(), Box<dyn Error>> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
-        let name = format!("{prefix}{}", entry.file_name().to_str().ok_or("a name that is not UTF-8")?);
+        let name = format!(
+            "{prefix}{}",
+            entry
+                .file_name()
+                .to_str()
+                .ok_or("a name that is not UTF-8")?
+        );
         if entry.file_type()?.is_dir() {
             load(objects, &entry.path(), &format!("{name}/"))?;
         } else {

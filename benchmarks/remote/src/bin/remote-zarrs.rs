@@ -28,9 +28,16 @@ fn store(request: &Request) -> Result<Arc<Store>, Failure> {
 
 fn main() -> Result<(), Failure> {
     let request = Request::from_arguments();
-    rustls::crypto::ring::default_provider().install_default().map_err(|_| "there is a provider")?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    zarrs::config::global_config_mut().set_codec_concurrent_target(256).set_chunk_concurrent_minimum(256);
+    rustls::crypto::ring::default_provider()
+        .install_default()
+        .map_err(|_| "there is a provider")?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()?;
+    zarrs::config::global_config_mut()
+        .set_codec_concurrent_target(256)
+        .set_chunk_concurrent_minimum(256);
     runtime.block_on(run(&request))
 }
 
@@ -42,7 +49,9 @@ async fn run(request: &Request) -> Result<(), Failure> {
     let open = || Array::async_open(Arc::clone(&store), &path);
     if let Some(warm) = &request.warm {
         let array = Array::async_open(Arc::clone(&store), &format!("/{warm}")).await?;
-        let _: Vec<u16> = array.async_retrieve_array_subset(&array.subset_all()).await?;
+        let _: Vec<u16> = array
+            .async_retrieve_array_subset(&array.subset_all())
+            .await?;
     }
     let start = || {
         forget(&request.control);

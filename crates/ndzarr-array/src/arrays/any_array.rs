@@ -59,8 +59,8 @@ impl ArrayIn<Any, Blocking> {
     /// Reads a selection into elements of the array's type, in memory with any strides.
     ///
     /// # Errors
-    /// `out` has another type or shape (checked before any I/O), or an error of [`read`](Self::read).
-    /// After an error the content of `out` is unspecified.
+    /// `out` has another type or shape (checked before any I/O), or an error of
+    /// [`read`](Self::read). After an error the content of `out` is unspecified.
     ///
     /// ```
     /// use ndarray::array;
@@ -159,13 +159,18 @@ impl ArrayIn<Any, Blocking> {
     /// assert_eq!(error.kind(), ErrorKind::WrongType);
     /// # Ok::<(), ndzarr::Error>(())
     /// ```
-    pub fn write<S: Selection, D: Dimension>(&self, selection: S, data: &AnyElements<D>) -> Result<()> {
+    pub fn write<S: Selection, D: Dimension>(
+        &self,
+        selection: S,
+        data: &AnyElements<D>,
+    ) -> Result<()> {
         let resolved = self.info.resolve(&selection)?;
-        self.info.wait(self.info.write_any::<Blocking, _>(&resolved, data))
+        self.info
+            .wait(self.info.write_any::<Blocking, _>(&resolved, data))
     }
 
-    /// Sets every element of a selection to one value of the array's type: `5u16`, `"text"`, or what
-    /// [`fill_value`](Self::fill_value) returns.
+    /// Sets every element of a selection to one value of the array's type: `5u16`, `"text"`, or
+    /// what [`fill_value`](Self::fill_value) returns.
     ///
     /// # Errors
     /// As for [`write`](Self::write).
@@ -180,9 +185,14 @@ impl ArrayIn<Any, Blocking> {
     /// assert_eq!(any.read_bytes(..)?, [0u16, 5, 0].map(u16::to_ne_bytes).concat());
     /// # Ok::<(), ndzarr::Error>(())
     /// ```
-    pub fn fill<S: Selection>(&self, selection: S, value: impl Into<AnyElements<Ix0>>) -> Result<()> {
+    pub fn fill<S: Selection>(
+        &self,
+        selection: S,
+        value: impl Into<AnyElements<Ix0>>,
+    ) -> Result<()> {
         let resolved = self.info.resolve(&selection)?;
-        self.info.wait(self.info.fill_any::<Blocking>(&resolved, &value.into()))
+        self.info
+            .wait(self.info.fill_any::<Blocking>(&resolved, &value.into()))
     }
 
     /// Reads the part of a chunk that lies inside the array, like
@@ -213,7 +223,8 @@ impl ArrayIn<Any, Blocking> {
     /// The chunk does not exist, or an error of [`write`](Self::write).
     pub fn write_chunk<D: Dimension>(&self, chunk: &[u64], data: &AnyElements<D>) -> Result<()> {
         let resolved = self.info.chunk(chunk)?;
-        self.info.wait(self.info.write_any::<Blocking, _>(&resolved, data))
+        self.info
+            .wait(self.info.write_any::<Blocking, _>(&resolved, data))
     }
 
     /// Extends the array along an axis with `data`, like [`Array::append`](crate::Array::append).
@@ -272,7 +283,9 @@ impl ArrayIn<Any, Asynchronous> {
     }
 
     async fn read_resolved(&self, resolved: Resolved) -> Result<AnyElements> {
-        self.info.on_pool(|info| async move { info.read_any(&resolved).await }).await
+        self.info
+            .on_pool(|info| async move { info.read_any(&resolved).await })
+            .await
     }
 
     /// Asynchronous [`AnyArray::read_into`](crate::AnyArray::read_into). On a blocking store the
@@ -305,7 +318,10 @@ impl ArrayIn<Any, Asynchronous> {
         selections: impl IntoIterator<Item = S>,
     ) -> Result<Vec<AnyElements<S::OutDim>>> {
         let resolved = self.info.resolve_all(selections)?;
-        let outs = self.info.on_pool(|info| async move { info.read_many_any(&resolved).await }).await?;
+        let outs = self
+            .info
+            .on_pool(|info| async move { info.read_many_any(&resolved).await })
+            .await?;
         outs.into_iter().map(AnyElements::into_dim).collect()
     }
 
@@ -320,24 +336,38 @@ impl ArrayIn<Any, Asynchronous> {
     ) -> Result<NdArray<T, S::OutDim>> {
         let resolved = self.info.resolve(&selection)?;
         drop(selection);
-        into_dim(self.info.on_pool(move |info| async move { info.read_as(&resolved, cast).await }).await?)
+        into_dim(
+            self.info
+                .on_pool(move |info| async move { info.read_as(&resolved, cast).await })
+                .await?,
+        )
     }
 
     /// Asynchronous [`AnyArray::write`](crate::AnyArray::write).
     ///
     /// # Errors
     /// As for [`AnyArray::write`](crate::AnyArray::write).
-    pub async fn write<S: Selection, D: Dimension>(&self, selection: S, data: &AnyElements<D>) -> Result<()> {
+    pub async fn write<S: Selection, D: Dimension>(
+        &self,
+        selection: S,
+        data: &AnyElements<D>,
+    ) -> Result<()> {
         let resolved = self.info.resolve(&selection)?;
         drop(selection);
-        self.info.write_any::<Asynchronous, _>(&resolved, data).await
+        self.info
+            .write_any::<Asynchronous, _>(&resolved, data)
+            .await
     }
 
     /// Asynchronous [`AnyArray::fill`](crate::AnyArray::fill).
     ///
     /// # Errors
     /// As for [`AnyArray::fill`](crate::AnyArray::fill).
-    pub async fn fill<S: Selection>(&self, selection: S, value: impl Into<AnyElements<Ix0>>) -> Result<()> {
+    pub async fn fill<S: Selection>(
+        &self,
+        selection: S,
+        value: impl Into<AnyElements<Ix0>>,
+    ) -> Result<()> {
         let resolved = self.info.resolve(&selection)?;
         let value = value.into();
         drop(selection);
@@ -356,9 +386,15 @@ impl ArrayIn<Any, Asynchronous> {
     ///
     /// # Errors
     /// As for [`AnyArray::write_chunk`](crate::AnyArray::write_chunk).
-    pub async fn write_chunk<D: Dimension>(&self, chunk: &[u64], data: &AnyElements<D>) -> Result<()> {
+    pub async fn write_chunk<D: Dimension>(
+        &self,
+        chunk: &[u64],
+        data: &AnyElements<D>,
+    ) -> Result<()> {
         let resolved = self.info.chunk(chunk)?;
-        self.info.write_any::<Asynchronous, _>(&resolved, data).await
+        self.info
+            .write_any::<Asynchronous, _>(&resolved, data)
+            .await
     }
 
     /// Asynchronous [`AnyArray::append`](crate::AnyArray::append).
@@ -368,7 +404,9 @@ impl ArrayIn<Any, Asynchronous> {
     pub async fn append<D: Dimension>(&mut self, axis: usize, data: &AnyElements<D>) -> Result<()> {
         let info = self.info.clone();
         let source = info.any_source(data)?;
-        self.info.append_on_change_thread(axis, data.shape(), &*source).await
+        self.info
+            .append_on_change_thread(axis, data.shape(), &*source)
+            .await
     }
 
     /// Asynchronous [`AnyArray::shard_writer`](crate::AnyArray::shard_writer).
@@ -379,6 +417,8 @@ impl ArrayIn<Any, Asynchronous> {
         // The writer outlives this call, so it cannot borrow from it.
         let info = self.info.clone();
         let shard = shard.to_vec();
-        self.info.on_pool(|_| async move { ShardWriter::begin(info, &shard) }).await
+        self.info
+            .on_pool(|_| async move { ShardWriter::begin(info, &shard) })
+            .await
     }
 }

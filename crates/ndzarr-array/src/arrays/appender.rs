@@ -28,10 +28,10 @@ use crate::tiles::to_view::ToView;
 ///   left-over files.
 /// - No lock is held between calls. Like [`append`](crate::Array::append), a publication locks the
 ///   document, then each shard in turn.
-/// - In stores without locks (buckets, memory) the shape comes first, as for `append`, to reserve the
-///   frames: until the shards are stored, they read as the fill value. If no one else writes to the
-///   array, say [`LastWriterWins`](crate::ConcurrentUpdate::LastWriterWins), and the shards come first
-///   there too.
+/// - In stores without locks (buckets, memory) the shape comes first, as for `append`, to reserve
+///   the frames: until the shards are stored, they read as the fill value. If no one else writes to
+///   the array, say [`LastWriterWins`](crate::ConcurrentUpdate::LastWriterWins), and the shards
+///   come first there too.
 ///
 /// ```
 /// use ndarray::{Array2, Axis};
@@ -67,7 +67,11 @@ pub struct Appender<T, M = Blocking> {
 impl<T, M> Appender<T, M> {
     pub(crate) async fn begin(info: ArrayInfo, axis: usize) -> Result<Self> {
         let growth = Some(Growth::begin(info.clone(), axis).await?);
-        Ok(Self { info, growth, side: PhantomData })
+        Ok(Self {
+            info,
+            growth,
+            side: PhantomData,
+        })
     }
 
     fn take(&mut self) -> Result<Growth> {
@@ -132,8 +136,8 @@ impl<T> Appender<T> {
     }
 
     /// Publishes what was added if it is at least an eighth of what its shards show already, and
-    /// returns whether it did. However often this is called, each byte is written at most 10 times, and
-    /// followers see all but the last eighth of a shard. A full row of shards, and
+    /// returns whether it did. However often this is called, each byte is written at most 10 times,
+    /// and followers see all but the last eighth of a shard. A full row of shards, and
     /// [`finish`](Self::finish), publish the rest.
     ///
     /// ```
@@ -170,8 +174,8 @@ impl<T> Appender<T> {
 
 impl<T: Element> Appender<T> {
     /// Adds elements after those added before, and publishes if a row of shards (of chunks, without
-    /// shards) is full. `data` has the array's shape except for the length along the axis, or is one
-    /// frame without the axis.
+    /// shards) is full. `data` has the array's shape except for the length along the axis, or is
+    /// one frame without the axis.
     ///
     /// # Errors
     /// `data` has another shape: the appender stays usable. A codec fails, or an error of

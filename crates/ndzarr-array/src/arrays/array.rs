@@ -18,8 +18,8 @@ use crate::element_types::element_type::{Any, ElementType};
 use crate::mode::{Asynchronous, Blocking, Mode};
 use crate::selections::to_shape::ToShape;
 
-/// A chunked array of elements of one type in a store. Its calls block if `M` is [`Blocking`], as those
-/// of [`Array`], and are futures if it is [`Asynchronous`], as those of
+/// A chunked array of elements of one type in a store. Its calls block if `M` is [`Blocking`], as
+/// those of [`Array`], and are futures if it is [`Asynchronous`], as those of
 /// [`asynchronous::Array`](crate::asynchronous::Array).
 pub struct ArrayIn<E, M> {
     pub(crate) info: ArrayInfo,
@@ -90,7 +90,10 @@ impl<E, M> Deref for ArrayIn<E, M> {
 /// For arrays whose element type has been checked.
 impl<E, M> From<ArrayInfo> for ArrayIn<E, M> {
     fn from(info: ArrayInfo) -> Self {
-        Self { info, types: PhantomData }
+        Self {
+            info,
+            types: PhantomData,
+        }
     }
 }
 

@@ -53,14 +53,15 @@ pub struct Chunks {
 enum Met {
     All,
     Along(Arc<[MetAlong]>),
-    /// By their numbers, which are ascending, and the lengths of their stored values in bytes, as far as
-    /// they are known.
+    /// By their numbers, which are ascending, and the lengths of their stored values in bytes, as
+    /// far as they are known.
     Listed(Arc<[u64]>, Option<Arc<[Option<u64>]>>),
     /// All but those of these numbers, which are ascending.
     But(Arc<[u64]>),
 }
 
-/// A chunk: its index, and the part of it that is inside the array. As a selection, it is that part.
+/// A chunk: its index, and the part of it that is inside the array. As a selection, it is that
+/// part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Chunk {
@@ -71,7 +72,8 @@ pub struct Chunk {
     /// The part of it that is inside the box of the selection it was found by; else the same as
     /// `ranges`.
     pub overlap: Vec<Range<u64>>,
-    /// The length of its stored value in bytes, in a list of what is stored, if it can be looked at.
+    /// The length of its stored value in bytes, in a list of what is stored, if it can be looked
+    /// at.
     pub byte_len: Option<u64>,
 }
 
@@ -96,7 +98,12 @@ impl Chunks {
 
     /// The chunks that a region of the array overlaps.
     pub(crate) fn within(grid: ChunkGrid, region: &Region) -> Self {
-        Self { overlaps: grid.overlaps(region), grid, met: Met::All, next: 0 }
+        Self {
+            overlaps: grid.overlaps(region),
+            grid,
+            met: Met::All,
+            next: 0,
+        }
     }
 
     /// The chunks that have selected elements.
@@ -105,7 +112,10 @@ impl Chunks {
             Resolution::Axes(axes) => Ok(Self::of_axes(grid, axes)),
             Resolution::Mask(mask) if mask.is_large() => {
                 let all = Self::new(grid);
-                let numbers = mask.chunks(&all.grid).filter_map(|(chunk, _)| all.number(&chunk)).collect();
+                let numbers = mask
+                    .chunks(&all.grid)
+                    .filter_map(|(chunk, _)| all.number(&chunk))
+                    .collect();
                 Ok(all.listed(numbers))
             }
             Resolution::Points(_) | Resolution::Mask(_) => {
@@ -114,8 +124,12 @@ impl Chunks {
                     Region::new(points.region.start().into_iter().map(|at| at..at + 1))
                 };
                 let by_chunk = selected.points().by_chunk(&all.grid)?;
-                let chunks = by_chunk.iter().filter_map(|points| all.grid.overlaps(&first(points)).next());
-                let numbers = chunks.filter_map(|overlap| all.number(&overlap.chunk)).collect();
+                let chunks = by_chunk
+                    .iter()
+                    .filter_map(|points| all.grid.overlaps(&first(points)).next());
+                let numbers = chunks
+                    .filter_map(|overlap| all.number(&overlap.chunk))
+                    .collect();
                 Ok(all.listed(numbers))
             }
         }
@@ -138,7 +152,10 @@ impl Chunks {
     pub(crate) fn listed(self, mut numbers: Vec<u64>) -> Self {
         numbers.sort_unstable();
         numbers.dedup();
-        Self { met: Met::Listed(numbers.into(), None), ..self }
+        Self {
+            met: Met::Listed(numbers.into(), None),
+            ..self
+        }
     }
 
     /// Returns `true` if these are all chunks of the box.
@@ -154,7 +171,10 @@ impl Chunks {
         }
         if self.is_all() {
             // There may be any number of them.
-            return Self { met: Met::But(gone.into()), ..self };
+            return Self {
+                met: Met::But(gone.into()),
+                ..self
+            };
         }
         let mut numbers = self.numbers().into_owned();
         numbers.retain(|number| gone.binary_search(number).is_err());
@@ -165,7 +185,10 @@ impl Chunks {
     fn numbers(&self) -> Cow<'_, [u64]> {
         match &self.met {
             Met::Listed(numbers, _) => Cow::Borrowed(numbers),
-            _ => self.clone().filter_map(|chunk| self.number(&chunk.index)).collect(),
+            _ => self
+                .clone()
+                .filter_map(|chunk| self.number(&chunk.index))
+                .collect(),
         }
     }
 
@@ -185,30 +208,46 @@ impl Chunks {
 
     /// The number of a chunk, if the grid has it.
     pub(crate) fn number_of_any(&self, chunk: &[u64]) -> Option<u64> {
-        if self.has(chunk) { self.number(chunk) } else { None }
+        if self.has(chunk) {
+            self.number(chunk)
+        } else {
+            None
+        }
     }
 
-    /// Those with these numbers; a value of this length is stored of each, if it is known. If a number
-    /// is given more than once, the first counts.
+    /// Those with these numbers; a value of this length is stored of each, if it is known. If a
+    /// number is given more than once, the first counts.
     pub(crate) fn stored(self, mut found: Vec<(u64, Option<u64>)>) -> Self {
         found.sort_by_key(|(number, _)| *number);
         found.dedup_by_key(|(number, _)| *number);
         let numbers = found.iter().map(|(number, _)| *number).collect();
         let byte_lens = found.iter().map(|(_, byte_len)| *byte_len).collect();
-        Self { met: Met::Listed(numbers, Some(byte_lens)), ..self }
+        Self {
+            met: Met::Listed(numbers, Some(byte_lens)),
+            ..self
+        }
     }
 
     /// The number of a chunk among all of the box; `None` beyond u64.
     pub(crate) fn number(&self, chunk: &[u64]) -> Option<u64> {
         let first = self.overlaps.first();
-        self.number_of(chunk.iter().zip(first).map(|(index, first)| index.checked_sub(first)))
+        self.number_of(
+            chunk
+                .iter()
+                .zip(first)
+                .map(|(index, first)| index.checked_sub(first)),
+        )
     }
 
     fn number_of(&self, within: impl Iterator<Item = Option<u64>>) -> Option<u64> {
         let counts = self.overlaps.counts();
-        within.zip(counts).try_fold(0_u64, |number, (index, count)| {
-            number.checked_mul(count)?.checked_add(index.filter(|index| *index < count)?)
-        })
+        within
+            .zip(counts)
+            .try_fold(0_u64, |number, (index, count)| {
+                number
+                    .checked_mul(count)?
+                    .checked_add(index.filter(|index| *index < count)?)
+            })
     }
 
     /// How many chunks there are along each axis of the whole array.
@@ -235,14 +274,21 @@ impl Chunks {
             }
             Met::Listed(numbers, byte_lens) => {
                 let n = n as usize;
-                (numbers[n], byte_lens.as_ref().and_then(|byte_lens| byte_lens[n]))
+                (
+                    numbers[n],
+                    byte_lens.as_ref().and_then(|byte_lens| byte_lens[n]),
+                )
             }
             Met::But(gone) => {
                 // As many of the others as are below it come before.
                 let (mut low, mut high) = (0, gone.len());
                 while low < high {
                     let middle = usize::midpoint(low, high);
-                    if gone[middle] - middle as u64 <= n { low = middle + 1 } else { high = middle }
+                    if gone[middle] - middle as u64 <= n {
+                        low = middle + 1
+                    } else {
+                        high = middle
+                    }
                 }
                 (n + low as u64, None)
             }
@@ -250,7 +296,12 @@ impl Chunks {
         let overlap = self.overlaps.nth_index(number)?;
         let ranges = self.grid.clipped_region(&overlap.chunk)?.ranges().to_vec();
         let common = overlap.region().ranges().to_vec();
-        Some(Chunk { index: overlap.chunk, ranges, overlap: common, byte_len })
+        Some(Chunk {
+            index: overlap.chunk,
+            ranges,
+            overlap: common,
+            byte_len,
+        })
     }
 
     /// How many there are, whether taken or not.
@@ -273,7 +324,11 @@ impl Iterator for Chunks {
 
     fn nth(&mut self, n: usize) -> Option<Chunk> {
         let chunk = self.get(n);
-        self.next = self.next.saturating_add(n as u64).saturating_add(1).min(self.n());
+        self.next = self
+            .next
+            .saturating_add(n as u64)
+            .saturating_add(1)
+            .min(self.n());
         chunk
     }
 

@@ -14,8 +14,8 @@ use std::sync::Arc;
 
 use ndzarr_codec::{Binding, CodecChain, CodecError, CodecRegistry};
 use ndzarr_engine::{
-    AnyStore, ChunkedArray, MakeTile, Part, RunOptions, pooled, read, read_async, scoped, write, write_async,
-    write_pooled,
+    AnyStore, ChunkedArray, MakeTile, Part, RunOptions, pooled, read, read_async, scoped, write,
+    write_async, write_pooled,
 };
 use ndzarr_grid::{ChunkGrid, Region};
 use ndzarr_metadata::{AttributeChange, Node, NodeKind};
@@ -52,9 +52,15 @@ pub struct ArrayInfo {
 impl fmt::Debug for ArrayInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("Array");
-        shown.field("store", &self.storage.name()).field("path", &self.node.path.as_str());
-        shown.field("format", &self.format()).field("data_type", self.data_type());
-        shown.field("shape", &self.shape()).field("chunk_shape", &self.chunk_shape());
+        shown
+            .field("store", &self.storage.name())
+            .field("path", &self.node.path.as_str());
+        shown
+            .field("format", &self.format())
+            .field("data_type", self.data_type());
+        shown
+            .field("shape", &self.shape())
+            .field("chunk_shape", &self.chunk_shape());
         shown.finish_non_exhaustive()
     }
 }
@@ -88,14 +94,23 @@ impl ArrayInfo {
         };
         let document = node.documents.first().map(|(key, _)| &key[..]);
         let in_store = |error: Error| error.in_document(document).in_store(|| storage.name());
-        let grid = spec.grid().map_err(|error| in_store(Error::new(ErrorKind::InvalidMetadata, error)))?;
+        let grid = spec
+            .grid()
+            .map_err(|error| in_store(Error::new(ErrorKind::InvalidMetadata, error)))?;
         let chain = match sibling.and_then(|sibling| sibling.chain_of(spec)) {
             Some(chain) => Ok(chain),
             None => {
-                let limit = usize::try_from(node.context.limits.vlen_chunk_bytes).unwrap_or(usize::MAX);
+                let limit =
+                    usize::try_from(node.context.limits.vlen_chunk_bytes).unwrap_or(usize::MAX);
                 let binding = Binding::from(registry).vlen_limit(limit);
-                CodecChain::bind(&spec.codecs, &spec.data_type, &spec.fill_value, spec.shape.len(), binding)
-                    .map(Arc::new)
+                CodecChain::bind(
+                    &spec.codecs,
+                    &spec.data_type,
+                    &spec.fill_value,
+                    spec.shape.len(),
+                    binding,
+                )
+                .map(Arc::new)
             }
         };
         let data = match chain {
@@ -107,7 +122,13 @@ impl ArrayInfo {
             Err(error) if spec.codec_check == CodecCheck::AtAccess => Err(error),
             Err(error) => return Err(in_store(error.into())),
         };
-        Ok(Self { storage, node, options: RunOptions::default(), view: None, data })
+        Ok(Self {
+            storage,
+            node,
+            options: RunOptions::default(),
+            view: None,
+            data,
+        })
     }
 
     /// Its chain, if the other array's chain would be the same.
@@ -117,7 +138,11 @@ impl ArrayInfo {
             && own.data_type == other.data_type
             && own.fill_value == other.fill_value
             && own.shape.len() == other.shape.len();
-        self.data.as_ref().ok().filter(|_| same).map(|data| Arc::clone(data.chain()))
+        self.data
+            .as_ref()
+            .ok()
+            .filter(|_| same)
+            .map(|data| Arc::clone(data.chain()))
     }
 
     pub(crate) fn data(&self) -> Result<&Arc<ChunkedArray>> {
@@ -132,7 +157,10 @@ impl ArrayInfo {
     /// Adds the array's name to an error itself.
     pub(crate) fn name(&self, error: impl Into<Error>) -> Error {
         let document = self.node.documents.first().map(|(key, _)| &key[..]);
-        error.into().in_document(document).in_store(|| self.storage.name())
+        error
+            .into()
+            .in_document(document)
+            .in_store(|| self.storage.name())
     }
 
     /// Applies a selection to this array.
@@ -148,23 +176,33 @@ impl ArrayInfo {
         &self,
         selections: impl IntoIterator<Item = S>,
     ) -> Result<Vec<Resolved>> {
-        selections.into_iter().map(|selection| self.resolve(&selection)).collect()
+        selections
+            .into_iter()
+            .map(|selection| self.resolve(&selection))
+            .collect()
     }
 
     /// The change that sets attributes.
     pub(crate) fn merging(&self, attributes: Value) -> Result<AttributeChange> {
-        self.named(attributes::object(attributes)).map(AttributeChange::Merge)
+        self.named(attributes::object(attributes))
+            .map(AttributeChange::Merge)
     }
 
     pub(crate) async fn change_attributes(&mut self, change: &AttributeChange) -> Result<()> {
         let policy = self.options.concurrent_update;
-        self.node = attributes::change(&self.storage, &self.node, change, policy).await?.into();
+        self.node = attributes::change(&self.storage, &self.node, change, policy)
+            .await?
+            .into();
         self.changed();
         Ok(())
     }
 
     /// The change that sets one attribute.
-    pub(crate) fn setting(&self, key: &str, value: &(impl Serialize + ?Sized)) -> Result<AttributeChange> {
+    pub(crate) fn setting(
+        &self,
+        key: &str,
+        value: &(impl Serialize + ?Sized),
+    ) -> Result<AttributeChange> {
         self.named(attributes::setting(&self.node, key, value))
     }
 
@@ -175,7 +213,9 @@ impl ArrayInfo {
         update: impl FnMut(Option<A>) -> A,
     ) -> Result<()> {
         let policy = self.options.concurrent_update;
-        self.node = attributes::update(&self.storage, &self.node, key, update, policy).await?.into();
+        self.node = attributes::update(&self.storage, &self.node, key, update, policy)
+            .await?
+            .into();
         self.changed();
         Ok(())
     }
@@ -223,12 +263,19 @@ impl ArrayInfo {
 
     /// Runs a call that changes documents or encoded chunks without blocking the polling task: see
     /// [`Storage::on_change_thread`].
-    pub(crate) async fn on_change_thread<R: Send + 'static, F: Future<Output = Result<R>> + Send>(
+    pub(crate) async fn on_change_thread<
+        R: Send + 'static,
+        F: Future<Output = Result<R>> + Send,
+    >(
         &self,
         call: impl FnOnce(Self) -> F + Send + 'static,
     ) -> Result<R> {
         let info = self.clone();
-        scoped(self.options.cancel.as_ref(), self.storage.on_change_thread(move || call(info))).await
+        scoped(
+            self.options.cancel.as_ref(),
+            self.storage.on_change_thread(move || call(info)),
+        )
+        .await
     }
 
     /// Runs a call that changes the handle, even if it fails, without blocking the polling task.
@@ -243,7 +290,10 @@ impl ArrayInfo {
     }
 
     /// Runs a blocking call, which the options can cancel.
-    pub(crate) fn wait<T, E: Into<Error>>(&self, call: impl Future<Output = Result<T, E>>) -> Result<T> {
+    pub(crate) fn wait<T, E: Into<Error>>(
+        &self,
+        call: impl Future<Output = Result<T, E>>,
+    ) -> Result<T> {
         self.storage.wait_unless(self.options.cancel.as_ref(), call)
     }
 
@@ -258,7 +308,9 @@ impl ArrayInfo {
 
     /// Writes parts, on the thread that polls where the store blocks.
     pub(crate) async fn write_blocking(&self, parts: &[Part<'_>]) -> Result<()> {
-        let AnyStore::Blocking(store) = &self.storage.store else { return self.write_async(parts).await };
+        let AnyStore::Blocking(store) = &self.storage.store else {
+            return self.write_async(parts).await;
+        };
         let data = self.writable()?;
         scoped(self.options.cancel.as_ref(), self.confirm_keys()).await?;
         self.named(write(data, &**store, parts, &self.options))
@@ -267,16 +319,26 @@ impl ArrayInfo {
     pub(crate) async fn write_async(&self, parts: &[Part<'_>]) -> Result<()> {
         let data = self.writable()?;
         if self.has_unconfirmed_keys() {
-            self.on_change_thread(|info| async move { info.confirm_keys().await }).await?;
+            self.on_change_thread(|info| async move { info.confirm_keys().await })
+                .await?;
         }
         match &self.storage.store {
-            AnyStore::Blocking(store) => self.named(write_pooled(data, store, parts, &self.options).await),
-            AnyStore::Async(store) => self.named(write_async(data, &**store, parts, &self.options).await),
+            AnyStore::Blocking(store) => {
+                self.named(write_pooled(data, store, parts, &self.options).await)
+            }
+            AnyStore::Async(store) => {
+                self.named(write_async(data, &**store, parts, &self.options).await)
+            }
         }
     }
 
     pub(crate) fn writable(&self) -> Result<&Arc<ChunkedArray>> {
-        if let Some(reason) = self.spec().codecs.iter().find_map(|codec| codec.unwritable.as_deref()) {
+        if let Some(reason) = self
+            .spec()
+            .codecs
+            .iter()
+            .find_map(|codec| codec.unwritable.as_deref())
+        {
             let what = format!("new chunks cannot be encoded: {reason}");
             return Err(self.name(Error::new(ErrorKind::Unsupported, what)));
         }
@@ -285,7 +347,11 @@ impl ArrayInfo {
 
     /// The grid of the units: shards, or chunks without shards.
     pub(crate) fn grid(&self) -> Result<ChunkGrid> {
-        self.named(self.spec().grid().map_err(|error| Error::new(ErrorKind::WrongShape, error)))
+        self.named(
+            self.spec()
+                .grid()
+                .map_err(|error| Error::new(ErrorKind::WrongShape, error)),
+        )
     }
 
     /// The grid of the chunks; with shards, of the inner chunks over the whole array. Inner chunks
@@ -302,7 +368,8 @@ impl ArrayInfo {
 
     /// The grid of the chunks, to be counted: none if the metadata has no valid grid.
     pub(crate) fn chunk_grid(&self) -> ChunkGrid {
-        self.inner_grid().unwrap_or_else(|_| no_chunks(self.shape().len()))
+        self.inner_grid()
+            .unwrap_or_else(|_| no_chunks(self.shape().len()))
     }
 
     /// The part of a chunk of this grid that is inside the array.

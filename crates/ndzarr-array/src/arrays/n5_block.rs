@@ -64,7 +64,10 @@ pub struct N5Blocks<E, M = Blocking> {
 
 impl<E, M> N5Blocks<E, M> {
     pub(crate) fn new(info: &ArrayInfo) -> Self {
-        Self { info: info.clone(), side: PhantomData }
+        Self {
+            info: info.clone(),
+            side: PhantomData,
+        }
     }
 }
 
@@ -82,11 +85,12 @@ impl<T: PlainElement> N5Blocks<T> {
     /// its size.
     ///
     /// # Errors
-    /// The array is not an N5 dataset; the block does not exist; the size exceeds the dataset's block
-    /// size; the store fails.
+    /// The array is not an N5 dataset; the block does not exist; the size exceeds the dataset's
+    /// block size; the store fails.
     pub fn write(&self, block: &[u64], content: &N5Block<T>) -> Result<()> {
         let encoded = self.info.encode_n5_block(content)?;
-        self.info.wait_change(self.info.put_encoded_unit(block, encoded.into()))
+        self.info
+            .wait_change(self.info.put_encoded_unit(block, encoded.into()))
     }
 }
 
@@ -97,7 +101,9 @@ impl<T: PlainElement> N5Blocks<T, Asynchronous> {
     /// As for [`N5Blocks::read`].
     pub async fn read(&self, block: &[u64]) -> Result<Option<N5Block<T>>> {
         let block = block.to_vec();
-        self.info.on_pool(|info| async move { info.read_n5_block(&block).await }).await
+        self.info
+            .on_pool(|info| async move { info.read_n5_block(&block).await })
+            .await
     }
 
     /// Asynchronous [`N5Blocks::write`].
@@ -108,7 +114,9 @@ impl<T: PlainElement> N5Blocks<T, Asynchronous> {
         let block = block.to_vec();
         let encoded = self.info.encode_n5_block(content)?;
         self.info
-            .on_change_thread(|info| async move { info.put_encoded_unit(&block, encoded.into()).await })
+            .on_change_thread(
+                |info| async move { info.put_encoded_unit(&block, encoded.into()).await },
+            )
             .await
     }
 }
@@ -128,7 +136,8 @@ impl N5Blocks<Any> {
     /// The array has another type; the block does not exist; the store fails.
     pub fn write_object(&self, block: &[u64], object: &[u8]) -> Result<()> {
         let encoded = self.info.encode_n5_object(object)?;
-        self.info.wait_change(self.info.put_encoded_unit(block, encoded.into()))
+        self.info
+            .wait_change(self.info.put_encoded_unit(block, encoded.into()))
     }
 }
 
@@ -139,7 +148,9 @@ impl N5Blocks<Any, Asynchronous> {
     /// As for [`N5Blocks::read_object`].
     pub async fn read_object(&self, block: &[u64]) -> Result<Option<Vec<u8>>> {
         let block = block.to_vec();
-        self.info.on_pool(|info| async move { info.read_n5_object(&block).await }).await
+        self.info
+            .on_pool(|info| async move { info.read_n5_object(&block).await })
+            .await
     }
 
     /// Asynchronous [`N5Blocks::write_object`].
@@ -150,14 +161,18 @@ impl N5Blocks<Any, Asynchronous> {
         let block = block.to_vec();
         let encoded = self.info.encode_n5_object(object)?;
         self.info
-            .on_change_thread(|info| async move { info.put_encoded_unit(&block, encoded.into()).await })
+            .on_change_thread(
+                |info| async move { info.put_encoded_unit(&block, encoded.into()).await },
+            )
             .await
     }
 }
 
 impl ArrayInfo {
     async fn read_n5_block<T: PlainElement>(&self, block: &[u64]) -> Result<Option<N5Block<T>>> {
-        let Some((size, bytes)) = self.decoded_n5_block(block).await? else { return Ok(None) };
+        let Some((size, bytes)) = self.decoded_n5_block(block).await? else {
+            return Ok(None);
+        };
         let elements = bytes
             .chunks_exact(size_of::<T::Repr>())
             .map(|bytes| {
@@ -166,7 +181,10 @@ impl ArrayInfo {
             })
             .collect::<Option<Vec<T>>>()
             .ok_or_else(|| {
-                let error = Error::new(ErrorKind::Corrupt, "bytes that are not an element of the type");
+                let error = Error::new(
+                    ErrorKind::Corrupt,
+                    "bytes that are not an element of the type",
+                );
                 self.at_block(error, block)
             })?;
         Ok(Some(N5Block { size, elements }))
@@ -174,7 +192,10 @@ impl ArrayInfo {
 
     async fn read_n5_object(&self, block: &[u64]) -> Result<Option<Vec<u8>>> {
         self.check_object()?;
-        Ok(self.decoded_n5_block(block).await?.map(|(_, object)| object))
+        Ok(self
+            .decoded_n5_block(block)
+            .await?
+            .map(|(_, object)| object))
     }
 
     /// The size of a block, and its decoded content.
@@ -182,14 +203,23 @@ impl ArrayInfo {
         let data = self.data()?;
         let mut readings = MAX_READINGS;
         loop {
-            let Some((pin, encoded)) = self.pinned_unit(block).await? else { return Ok(None) };
-            let unit_shape = &self.spec().unit_shape;
-            let error = match data.chain().decode_n5_block(&encoded, unit_shape, &mut Workspace::new()) {
-                Ok(decoded) => return Ok(Some(decoded)),
-                Err(error) => error,
+            let Some((pin, encoded)) = self.pinned_unit(block).await? else {
+                return Ok(None);
             };
+            let unit_shape = &self.spec().unit_shape;
+            let error =
+                match data
+                    .chain()
+                    .decode_n5_block(&encoded, unit_shape, &mut Workspace::new())
+                {
+                    Ok(decoded) => return Ok(Some(decoded)),
+                    Err(error) => error,
+                };
             let key = self.storage.named(data.key(block))?;
-            if readings == 0 || !error.is_corrupt() || self.storage.named(self.storage.stays(&key, &pin))? {
+            if readings == 0
+                || !error.is_corrupt()
+                || self.storage.named(self.storage.stays(&key, &pin))?
+            {
                 return Err(self.at_block(error.into(), block));
             }
             readings -= 1;
@@ -197,20 +227,31 @@ impl ArrayInfo {
     }
 
     fn at_block(&self, error: Error, block: &[u64]) -> Error {
-        error.at_chunk(self.unit_key(block), block).in_store(|| self.storage.name())
+        error
+            .at_chunk(self.unit_key(block), block)
+            .in_store(|| self.storage.name())
     }
 
     fn encode_n5_block<T: PlainElement>(&self, content: &N5Block<T>) -> Result<Vec<u8>> {
         let spec = self.spec();
         let fits = content.size.len() == spec.unit_shape.len()
-            && content.size.iter().zip(&spec.unit_shape).all(|(size, limit)| size <= limit);
+            && content
+                .size
+                .iter()
+                .zip(&spec.unit_shape)
+                .all(|(size, limit)| size <= limit);
         if !fits {
-            let what =
-                format!("a block of size {:?}, but the block size is {:?}", content.size, spec.unit_shape);
+            let what = format!(
+                "a block of size {:?}, but the block size is {:?}",
+                content.size, spec.unit_shape
+            );
             return Err(self.name(Error::new(ErrorKind::WrongShape, what)));
         }
-        let bytes: Vec<u8> =
-            content.elements.iter().flat_map(|element| bytes_of(&element.to_repr()).to_vec()).collect();
+        let bytes: Vec<u8> = content
+            .elements
+            .iter()
+            .flat_map(|element| bytes_of(&element.to_repr()).to_vec())
+            .collect();
         self.encoded_n5_block(&bytes, &content.size)
     }
 
@@ -221,7 +262,10 @@ impl ArrayInfo {
 
     fn encoded_n5_block(&self, bytes: &[u8], size: &[u64]) -> Result<Vec<u8>> {
         let mut encoded = Vec::new();
-        let done = self.data()?.chain().encode_n5_block(bytes, size, &mut Workspace::new(), &mut encoded);
+        let done =
+            self.data()?
+                .chain()
+                .encode_n5_block(bytes, size, &mut Workspace::new(), &mut encoded);
         self.named(done)?;
         Ok(encoded)
     }

@@ -44,16 +44,33 @@ struct Shard {
 impl<T, M> ShardWriter<T, M> {
     pub(crate) fn begin(info: ArrayInfo, index: &[u64]) -> Result<Self> {
         let Some(inner_shape) = info.spec().inner_chunk_shape() else {
-            return Err(info.name(Error::new(ErrorKind::InvalidArgument, "the array has no shards")));
+            return Err(info.name(Error::new(
+                ErrorKind::InvalidArgument,
+                "the array has no shards",
+            )));
         };
         let ranges = info.chunk_ranges(index, &info.grid()?)?;
         let store = info.storage.store.clone();
         let inner = ndzarr_engine::ShardWriter::new(info.writable()?, store, index, &info.options);
         let inner = RwLock::new(Some(info.named(inner.and_then(|inner| inner.spilling()))?));
         let grid = info.inner_grid()?;
-        let first = ranges.iter().zip(&inner_shape).map(|(range, &n)| range.start / n.max(1)).collect();
-        let shard = Shard { inner, info, index: index.to_vec(), grid, region: Region::new(ranges), first };
-        Ok(Self { shard: Arc::new(shard), side: PhantomData })
+        let first = ranges
+            .iter()
+            .zip(&inner_shape)
+            .map(|(range, &n)| range.start / n.max(1))
+            .collect();
+        let shard = Shard {
+            inner,
+            info,
+            index: index.to_vec(),
+            grid,
+            region: Region::new(ranges),
+            first,
+        };
+        Ok(Self {
+            shard: Arc::new(shard),
+            side: PhantomData,
+        })
     }
 
     /// The inner chunks of the shard that are inside the array, in C order of their indices. An
@@ -67,14 +84,20 @@ impl<T, M> ShardWriter<T, M> {
 /// The writer with asynchronous calls.
 impl<T> From<ShardWriter<T>> for ShardWriter<T, Asynchronous> {
     fn from(writer: ShardWriter<T>) -> Self {
-        Self { shard: writer.shard, side: PhantomData }
+        Self {
+            shard: writer.shard,
+            side: PhantomData,
+        }
     }
 }
 
 /// The writer with blocking calls.
 impl<T> From<ShardWriter<T, Asynchronous>> for ShardWriter<T> {
     fn from(writer: ShardWriter<T, Asynchronous>) -> Self {
-        Self { shard: writer.shard, side: PhantomData }
+        Self {
+            shard: writer.shard,
+            side: PhantomData,
+        }
     }
 }
 
@@ -109,8 +132,8 @@ impl<E> ShardWriter<E> {
     ///
     /// # Errors
     /// The array was removed, or shrunk so that part of the shard is outside; its chunks lie under
-    /// another separator than its metadata state; the stored shard is corrupt and some of it is to be
-    /// kept; the store fails. The old shard then stays.
+    /// another separator than its metadata state; the stored shard is corrupt and some of it is to
+    /// be kept; the store fails. The old shard then stays.
     pub fn finish(self) -> Result<()> {
         let shard = self.shard;
         let inner = shard.take()?;
@@ -124,11 +147,18 @@ impl<T: Element> ShardWriter<T, Asynchronous> {
     ///
     /// # Errors
     /// As for [`ShardWriter::write_chunk`].
-    pub async fn write_chunk(&self, inner: &[u64], data: &(impl ToView<T> + Sync + ?Sized)) -> Result<()> {
+    pub async fn write_chunk(
+        &self,
+        inner: &[u64],
+        data: &(impl ToView<T> + Sync + ?Sized),
+    ) -> Result<()> {
         let shard = Arc::clone(&self.shard);
         let inner = inner.to_vec();
         let data = data.to_view().to_owned();
-        self.shard.info.work_on_pool(move || shard.write_inner(&inner, data.view())).await
+        self.shard
+            .info
+            .work_on_pool(move || shard.write_inner(&inner, data.view()))
+            .await
     }
 }
 
@@ -138,11 +168,18 @@ impl ShardWriter<Any, Asynchronous> {
     ///
     /// # Errors
     /// As for [`ShardWriter::write_chunk`].
-    pub async fn write_chunk<D: Dimension>(&self, inner: &[u64], data: &AnyElements<D>) -> Result<()> {
+    pub async fn write_chunk<D: Dimension>(
+        &self,
+        inner: &[u64],
+        data: &AnyElements<D>,
+    ) -> Result<()> {
         let shard = Arc::clone(&self.shard);
         let inner = inner.to_vec();
         let data = data.clone().into_dyn();
-        self.shard.info.work_on_pool(move || shard.write_any(&inner, &data)).await
+        self.shard
+            .info
+            .work_on_pool(move || shard.write_any(&inner, &data))
+            .await
     }
 }
 
@@ -167,7 +204,11 @@ impl<E> ShardWriter<E, Asynchronous> {
             let inner = shard.take().map(|inner| inner.with_options(&options));
             Ok(inner.and_then(|inner| block_on(shard.publish(inner))))
         };
-        info.named(queued(&name, cancel.as_ref(), finish).await.map_err(EngineError::from))?
+        info.named(
+            queued(&name, cancel.as_ref(), finish)
+                .await
+                .map_err(EngineError::from),
+        )?
     }
 }
 
@@ -186,17 +227,30 @@ impl Shard {
     /// The index of an inner chunk within the shard, after a check of the shape of its elements.
     fn within(&self, index: &[u64], shape: &[usize]) -> Result<Vec<u64>> {
         let info = &self.info;
-        let inside = self.grid.clipped_region(index).filter(|inside| self.region.contains(inside));
+        let inside = self
+            .grid
+            .clipped_region(index)
+            .filter(|inside| self.region.contains(inside));
         let Some(inside) = inside else {
-            let what = format!("no inner chunk {index:?} in this shard, which begins at {:?}", self.first);
+            let what = format!(
+                "no inner chunk {index:?} in this shard, which begins at {:?}",
+                self.first
+            );
             return Err(info.name(Error::new(ErrorKind::WrongShape, what)));
         };
         let fits = shape.iter().map(|&n| n as u64).eq(inside.shape());
         if !fits {
-            let what = format!("an array of shape {shape:?} for an inner chunk of {:?}", inside.shape());
+            let what = format!(
+                "an array of shape {shape:?} for an inner chunk of {:?}",
+                inside.shape()
+            );
             return Err(info.name(Error::new(ErrorKind::WrongShape, what)));
         }
-        Ok(index.iter().zip(&self.first).map(|(index, first)| index - first).collect())
+        Ok(index
+            .iter()
+            .zip(&self.first)
+            .map(|(index, first)| index - first)
+            .collect())
     }
 
     fn write_source(&self, within: &[u64], source: &dyn Source) -> Result<()> {
@@ -204,25 +258,42 @@ impl Shard {
         let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
         match &*inner {
             Some(inner) => info.named(inner.write_inner(within, source, &vec![0; within.len()])),
-            None => {
-                Err(info.name(Error::new(ErrorKind::Cancelled, "the shard was finished in the meantime")))
-            }
+            None => Err(info.name(Error::new(
+                ErrorKind::Cancelled,
+                "the shard was finished in the meantime",
+            ))),
         }
     }
 
     /// Takes the inner writer, after which no more inner chunks can be added.
     fn take(&self) -> Result<ndzarr_engine::ShardWriter> {
-        let inner = self.inner.write().unwrap_or_else(PoisonError::into_inner).take();
-        inner
-            .ok_or_else(|| self.info.name(Error::new(ErrorKind::Cancelled, "the shard was already finished")))
+        let inner = self
+            .inner
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        inner.ok_or_else(|| {
+            self.info.name(Error::new(
+                ErrorKind::Cancelled,
+                "the shard was already finished",
+            ))
+        })
     }
 
     async fn publish(&self, inner: ndzarr_engine::ShardWriter) -> Result<()> {
-        let Self { info, index, region, .. } = self;
+        let Self {
+            info,
+            index,
+            region,
+            ..
+        } = self;
         info.confirm_keys().await?;
         let key = info.spec().keys.key(index);
-        let check =
-            async || info.check_inside(index, region).await.map_err(|error| error.at_chunk(key, index));
+        let check = async || {
+            info.check_inside(index, region)
+                .await
+                .map_err(|error| error.at_chunk(key, index))
+        };
         inner.finish(check).await.map_err(|error| info.name(error))
     }
 }

@@ -53,11 +53,14 @@ pub struct Units<M = Blocking> {
 
 impl<M> Units<M> {
     pub(crate) fn new(info: &ArrayInfo) -> Self {
-        Self { info: info.clone(), side: PhantomData }
+        Self {
+            info: info.clone(),
+            side: PhantomData,
+        }
     }
 
-    /// All of them, in C order of their indices, whether they are stored or not. Each element lies in
-    /// one of them.
+    /// All of them, in C order of their indices, whether they are stored or not. Each element lies
+    /// in one of them.
     pub fn iter(&self) -> Chunks {
         Chunks::new(self.info.unit_grid())
     }
@@ -68,7 +71,8 @@ impl<M> Units<M> {
     /// The selection does not fit the array.
     pub fn iter_in(&self, selection: impl Selection) -> Result<Chunks> {
         let selected = self.info.resolve(&selection)?;
-        self.info.named(Chunks::meeting(self.info.unit_grid(), &selected))
+        self.info
+            .named(Chunks::meeting(self.info.unit_grid(), &selected))
     }
 
     /// The key of a unit from the root of the store. Does not check that the unit exists.
@@ -107,8 +111,8 @@ impl Units {
     }
 
     /// The stored units, in C order of their indices, and the lengths of their values as
-    /// [`byte_len`](Chunk::byte_len), which is `None` of a value that cannot be looked at. Lists the
-    /// keys and reads no value. Other keys, and units outside the shape, are left out.
+    /// [`byte_len`](Chunk::byte_len), which is `None` of a value that cannot be looked at. Lists
+    /// the keys and reads no value. Other keys, and units outside the shape, are left out.
     ///
     /// # Errors
     /// The store fails, or cannot list, a folder of the array included.
@@ -125,8 +129,9 @@ impl Units {
         self.info.wait(self.info.stored_units(&mut unlisted))
     }
 
-    /// Reads the index of a shard, and checks that each of its entries leads to bytes of the value. No
-    /// inner chunk is read. Chunks without an index, and those that are not stored, are not looked at.
+    /// Reads the index of a shard, and checks that each of its entries leads to bytes of the value.
+    /// No inner chunk is read. Chunks without an index, and those that are not stored, are not
+    /// looked at.
     ///
     /// # Errors
     /// The index is corrupt; the unit does not exist; the store fails.
@@ -149,7 +154,8 @@ impl Units {
     /// # Errors
     /// The unit does not exist; the store fails.
     pub fn write_encoded(&self, unit: &[u64], bytes: impl Into<Bytes>) -> Result<()> {
-        self.info.wait_change(self.info.put_encoded_unit(unit, bytes.into()))
+        self.info
+            .wait_change(self.info.put_encoded_unit(unit, bytes.into()))
     }
 
     /// Removes a unit, serialized with its other writers: its elements become the fill value.
@@ -169,7 +175,9 @@ impl Units<Asynchronous> {
     /// As for [`Units::is_stored`].
     pub async fn is_stored(&self, unit: &[u64]) -> Result<bool> {
         let unit = unit.to_vec();
-        self.info.on_pool(|info| async move { info.is_unit_stored(&unit).await }).await
+        self.info
+            .on_pool(|info| async move { info.is_unit_stored(&unit).await })
+            .await
     }
 
     /// Asynchronous [`Units::stored`].
@@ -177,15 +185,22 @@ impl Units<Asynchronous> {
     /// # Errors
     /// As for [`Units::stored`].
     pub async fn stored(&self) -> Result<Chunks> {
-        self.info.on_pool(|info| async move { info.all_stored_units().await }).await
+        self.info
+            .on_pool(|info| async move { info.all_stored_units().await })
+            .await
     }
 
     /// Asynchronous [`Units::stored_but`].
     ///
     /// # Errors
     /// As for [`Units::stored_but`].
-    pub async fn stored_but(&self, mut unlisted: impl FnMut(Error) + Send + 'static) -> Result<Chunks> {
-        self.info.on_pool(|info| async move { info.stored_units(&mut unlisted).await }).await
+    pub async fn stored_but(
+        &self,
+        mut unlisted: impl FnMut(Error) + Send + 'static,
+    ) -> Result<Chunks> {
+        self.info
+            .on_pool(|info| async move { info.stored_units(&mut unlisted).await })
+            .await
     }
 
     /// Asynchronous [`Units::check_index`].
@@ -194,7 +209,9 @@ impl Units<Asynchronous> {
     /// As for [`Units::check_index`].
     pub async fn check_index(&self, unit: &[u64]) -> Result<()> {
         let unit = unit.to_vec();
-        self.info.on_pool(|info| async move { info.check_index(&unit).await }).await
+        self.info
+            .on_pool(|info| async move { info.check_index(&unit).await })
+            .await
     }
 
     /// Asynchronous [`Units::encoded`].
@@ -203,7 +220,9 @@ impl Units<Asynchronous> {
     /// As for [`Units::encoded`].
     pub async fn encoded(&self, unit: &[u64]) -> Result<Option<Bytes>> {
         let unit = unit.to_vec();
-        self.info.on_pool(|info| async move { info.encoded_unit(&unit).await }).await
+        self.info
+            .on_pool(|info| async move { info.encoded_unit(&unit).await })
+            .await
     }
 
     /// Asynchronous [`Units::write_encoded`].
@@ -213,7 +232,9 @@ impl Units<Asynchronous> {
     pub async fn write_encoded(&self, unit: &[u64], bytes: impl Into<Bytes>) -> Result<()> {
         let unit = unit.to_vec();
         let bytes = bytes.into();
-        self.info.on_change_thread(|info| async move { info.put_encoded_unit(&unit, bytes).await }).await
+        self.info
+            .on_change_thread(|info| async move { info.put_encoded_unit(&unit, bytes).await })
+            .await
     }
 
     /// Asynchronous [`Units::erase`].
@@ -222,6 +243,8 @@ impl Units<Asynchronous> {
     /// As for [`Units::erase`].
     pub async fn erase(&self, unit: &[u64]) -> Result<()> {
         let unit = unit.to_vec();
-        self.info.on_change_thread(|info| async move { info.erase_unit(&unit).await }).await
+        self.info
+            .on_change_thread(|info| async move { info.erase_unit(&unit).await })
+            .await
     }
 }

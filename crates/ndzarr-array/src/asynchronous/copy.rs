@@ -28,7 +28,10 @@ pub async fn copy(
         None => None,
     };
     let all = [Some(&source), Some(&target), temporary.as_ref()];
-    if let Some(place) = all.into_iter().flatten().find(|place| !HAS_THREADS && !place.storage.is_blocking())
+    if let Some(place) = all
+        .into_iter()
+        .flatten()
+        .find(|place| !HAS_THREADS && !place.storage.is_blocking())
     {
         let what = "a copy needs threads, which make requests while others wait for them";
         return Err(Error::new(ErrorKind::Unsupported, what).in_store(|| place.storage.name()));

@@ -24,7 +24,8 @@ pub(crate) struct Sorter {
     owners: Owners,
     /// The prefixes of nodes that have documents.
     nodes: BTreeSet<String>,
-    /// The prefixes of nodes that are copied as they are, with the number of keys that may be chunks.
+    /// The prefixes of nodes that are copied as they are, with the number of keys that may be
+    /// chunks.
     as_files: BTreeMap<String, u64>,
     /// The prefixes of nodes that are not copied.
     not_copied: BTreeSet<String>,
@@ -72,8 +73,11 @@ impl Sorter {
 
     /// A node whose keys are copied as they are.
     pub(crate) fn add_as_files(&mut self, node: &Node) {
-        self.as_files
-            .extend(key_prefixes(node.format, node.path.as_str()).into_iter().map(|prefix| (prefix, 0)));
+        self.as_files.extend(
+            key_prefixes(node.format, node.path.as_str())
+                .into_iter()
+                .map(|prefix| (prefix, 0)),
+        );
     }
 
     /// A node that is not copied.
@@ -132,13 +136,17 @@ impl Sorter {
         match self.format {
             // They lie apart from all else.
             Some(Format::DraftA | Format::DraftB) => true,
-            _ => prefixes_in(key).next().is_some_and(|prefix| self.nodes.contains(prefix)),
+            _ => prefixes_in(key)
+                .next()
+                .is_some_and(|prefix| self.nodes.contains(prefix)),
         }
     }
 
     fn take_document(&mut self, key: &str) {
         let account = &mut self.found.account;
-        let is_own = self.format.is_some_and(|format| is_document_of(format, key));
+        let is_own = self
+            .format
+            .is_some_and(|format| is_document_of(format, key));
         match key.rsplit('/').next() {
             _ if !is_own => account.leave_out(LeftOutReason::OtherFormat, key),
             Some(".zmetadata") if self.consolidates => account.n_remade += 1,
@@ -154,7 +162,8 @@ impl Sorter {
 
     async fn sort_all(mut self, storage: &Storage, limits: &Limits) -> Result<Self> {
         for prefix in self.prefixes.clone() {
-            let mut take = |key: &Key, listed: Option<Listed>| self.take(key.as_str(), listed.as_ref());
+            let mut take =
+                |key: &Key, listed: Option<Listed>| self.take(key.as_str(), listed.as_ref());
             storage.each_found(&prefix, limits, &mut take).await?;
             self.leave_out_unlisted(storage, &prefix)?;
         }
@@ -169,8 +178,8 @@ impl Sorter {
         Ok(())
     }
 
-    /// Sorts the keys of an array, with the list by which its chunks are copied; `None` if the store cannot list
-    /// them.
+    /// Sorts the keys of an array, with the list by which its chunks are copied; `None` if the
+    /// store cannot list them.
     pub(crate) async fn sort_array(self, array: &ArrayInfo) -> Result<Option<(Chunks, Self)>> {
         or_unlisted(self.sort_all_of(array).await)
     }
@@ -178,10 +187,15 @@ impl Sorter {
     async fn sort_all_of(mut self, array: &ArrayInfo) -> Result<(Chunks, Self)> {
         let storage = &array.storage;
         let limits = &array.node.context.limits;
-        let (units, folders) = array.listed_units_but(&mut |key| self.take(key.as_str(), None)).await?;
+        let (units, folders) = array
+            .listed_units_but(&mut |key| self.take(key.as_str(), None))
+            .await?;
         for folder in folders {
-            let mut take = |key: &Key, listed: Option<Listed>| self.take(key.as_str(), listed.as_ref());
-            storage.each_found(folder.as_str(), limits, &mut take).await?;
+            let mut take =
+                |key: &Key, listed: Option<Listed>| self.take(key.as_str(), listed.as_ref());
+            storage
+                .each_found(folder.as_str(), limits, &mut take)
+                .await?;
         }
         for prefix in self.prefixes.clone() {
             self.leave_out_unlisted(storage, &prefix)?;
@@ -191,7 +205,8 @@ impl Sorter {
         Ok((units, self))
     }
 
-    /// Leaves out files that a list has named, and that cannot be read: in a folder they may be links to nowhere.
+    /// Leaves out files that a list has named, and that cannot be read: in a folder they may be
+    /// links to nowhere.
     async fn look_at_files(&mut self, storage: &Storage) -> Result<()> {
         if !storage.is_folder() {
             return Ok(());
@@ -199,7 +214,14 @@ impl Sorter {
         self.found.account.files = KeyList::default();
         for key in std::mem::take(&mut self.found.files) {
             let valid = storage.named(Key::new(&key))?;
-            match storage.fetch_raw(&Fetch { key: valid, of: Of::Any, want: Want::Size }).await {
+            match storage
+                .fetch_raw(&Fetch {
+                    key: valid,
+                    of: Of::Any,
+                    want: Want::Size,
+                })
+                .await
+            {
                 Ok(Fetched::Parts { .. }) => {
                     self.found.account.files.add(&key);
                     self.found.files.push(key);
@@ -217,7 +239,10 @@ impl Sorter {
     /// How many keys of a node that is copied as it is are no documents.
     pub(crate) fn n_of(&self, node: &Node) -> u64 {
         let prefixes = key_prefixes(node.format, node.path.as_str());
-        prefixes.iter().filter_map(|prefix| self.as_files.get(prefix)).sum()
+        prefixes
+            .iter()
+            .filter_map(|prefix| self.as_files.get(prefix))
+            .sum()
     }
 
     /// What was found: documents after what they describe.
@@ -230,7 +255,10 @@ impl Sorter {
         });
         let account = &mut found.account;
         account.left_out.sort_by_key(|left_out| left_out.reason);
-        account.left_out.iter_mut().for_each(|left_out| left_out.keys.first.sort_unstable());
+        account
+            .left_out
+            .iter_mut()
+            .for_each(|left_out| left_out.keys.first.sort_unstable());
         account.files.first.sort_unstable();
         found
     }
@@ -238,7 +266,9 @@ impl Sorter {
 
 fn or_unlisted<T>(sorted: Result<T>) -> Result<Option<T>> {
     match sorted {
-        Err(error) if matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::Denied) => Ok(None),
+        Err(error) if matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::Denied) => {
+            Ok(None)
+        }
         sorted => sorted.map(Some),
     }
 }

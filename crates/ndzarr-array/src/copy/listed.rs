@@ -7,7 +7,9 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use ndzarr_engine::AnyStore;
 use ndzarr_model::ChunkKeys;
-use ndzarr_store::{AsyncStore, Fetch, Fetched, FetchedPieces, Key, Precondition, Put, Store, StoreError};
+use ndzarr_store::{
+    AsyncStore, Fetch, Fetched, FetchedPieces, Key, Precondition, Put, Store, StoreError,
+};
 
 use crate::arrays::chunks::Chunks;
 use crate::arrays::info::ArrayInfo;
@@ -22,8 +24,14 @@ pub(crate) fn only_listed(array: &ArrayInfo, stored: &Chunks) -> Result<ArrayInf
         stored: stored.clone(),
     });
     let store = match &array.storage.store {
-        AnyStore::Blocking(store) => AnyStore::Blocking(Arc::new(OfList { store: store.clone(), list })),
-        AnyStore::Async(store) => AnyStore::Async(Arc::new(OfList { store: store.clone(), list })),
+        AnyStore::Blocking(store) => AnyStore::Blocking(Arc::new(OfList {
+            store: store.clone(),
+            list,
+        })),
+        AnyStore::Async(store) => AnyStore::Async(Arc::new(OfList {
+            store: store.clone(),
+            list,
+        })),
     };
     if stored.n() > 0 {
         // They lie under the keys that the document states.
@@ -68,7 +76,11 @@ impl Store for OfList<Arc<dyn Store>> {
     }
 
     fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
-        if self.list.lacks(&fetch.key) { Ok(Fetched::Missing) } else { self.store.fetch(fetch) }
+        if self.list.lacks(&fetch.key) {
+            Ok(Fetched::Missing)
+        } else {
+            self.store.fetch(fetch)
+        }
     }
 
     fn fetch_pieces(
@@ -121,7 +133,11 @@ impl AsyncStore for OfList<Arc<dyn AsyncStore>> {
         self.store.put(key, parts, only_if)
     }
 
-    fn erase<'a>(&'a self, key: &'a Key, only_if: Precondition) -> BoxFuture<'a, Result<Put, StoreError>> {
+    fn erase<'a>(
+        &'a self,
+        key: &'a Key,
+        only_if: Precondition,
+    ) -> BoxFuture<'a, Result<Put, StoreError>> {
         self.store.erase(key, only_if)
     }
 }

@@ -2,7 +2,9 @@
 
 use ndarray::SliceInfoElem;
 use ndzarr_engine::{CancelOnDrop, RunOptions};
-use ndzarr_metadata::{CodecRequest, CreateOptions, Existing, Format, Limits, N5Axes, N5GroupDocuments};
+use ndzarr_metadata::{
+    CodecRequest, CreateOptions, Existing, Format, Limits, N5Axes, N5GroupDocuments,
+};
 use ndzarr_model::{CodecSpec, DataType, IndexLocation};
 
 use crate::copy::planning::conversion::Numbers;
@@ -94,7 +96,13 @@ impl CopyOptions {
     /// The options of a call that stops when the first value is dropped.
     pub(crate) fn stoppable(&self) -> (CancelOnDrop, Self) {
         let (stop, run) = self.run.part();
-        (stop, Self { run, ..self.clone() })
+        (
+            stop,
+            Self {
+                run,
+                ..self.clone()
+            },
+        )
     }
 
     pub(crate) fn existing_nodes(&self) -> Existing {
@@ -105,11 +113,12 @@ impl CopyOptions {
         self.temporary.take()
     }
 
-    /// Copies a part of an array, see [`s!`](crate::s): a range for each axis, with a step where not every
-    /// index is wanted. Attributes stay as they are, also those that describe places or sizes.
+    /// Copies a part of an array, see [`s!`](crate::s): a range for each axis, with a step where
+    /// not every index is wanted. Attributes stay as they are, also those that describe places or
+    /// sizes.
     ///
-    /// A copy fails if its source is a group, or if a slice is a single index: it has the axes of its
-    /// source.
+    /// A copy fails if its source is a group, or if a slice is a single index: it has the axes of
+    /// its source.
     ///
     /// ```
     /// use ndzarr::{Array, CopyOptions, MemoryStore, copy, s};
@@ -226,16 +235,16 @@ impl CopyOptions {
     /// what the chunks need if that is more. Within it, source chunks are decoded as few times as
     /// possible.
     ///
-    /// Elements of variable size are copied chunk by chunk of the target, or shard by shard, on fewer
-    /// threads the less memory there is; what they take is only known once they are read.
+    /// Elements of variable size are copied chunk by chunk of the target, or shard by shard, on
+    /// fewer threads the less memory there is; what they take is only known once they are read.
     #[must_use]
     pub fn memory(mut self, bytes: u64) -> Self {
         self.memory = Some(bytes);
         self
     }
 
-    /// Takes more than [`memory`](Self::memory) where chunks need it. Default: an error that names the
-    /// least.
+    /// Takes more than [`memory`](Self::memory) where chunks need it. Default: an error that names
+    /// the least.
     #[must_use]
     pub fn more_memory(mut self) -> Self {
         self.more_memory = true;
@@ -291,8 +300,8 @@ impl CopyOptions {
         self
     }
 
-    /// Only plans the copy and checks its target: the report says what would be done, and nothing is
-    /// written.
+    /// Only plans the copy and checks its target: the report says what would be done, and nothing
+    /// is written.
     ///
     /// ```
     /// use ndzarr::{Array, CopyLevel, CopyOptions, Format, MemoryStore, copy};
@@ -310,8 +319,8 @@ impl CopyOptions {
         self
     }
 
-    /// Threads, cancellation, update policy and progress, which counts the chunks, or shards, of all
-    /// arrays together.
+    /// Threads, cancellation, update policy and progress, which counts the chunks, or shards, of
+    /// all arrays together.
     #[must_use]
     pub fn run(mut self, run: RunOptions) -> Self {
         self.run = run;

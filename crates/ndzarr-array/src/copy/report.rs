@@ -24,11 +24,12 @@ pub enum CopyLevel {
 pub struct CopyReport {
     /// The nodes of the target, parents before children.
     pub nodes: Vec<CopiedNode>,
-    /// Nodes that are not in the target: they can be neither understood here nor copied as they are.
+    /// Nodes that are not in the target: they can be neither understood here nor copied as they
+    /// are.
     pub not_copied: Vec<NotCopied>,
-    /// What became of each key of the source. `None` where the source cannot list its keys, so that files of
-    /// others were not looked for; where a part of an array is copied; and where the chunks stay in place, as
-    /// everything else then does.
+    /// What became of each key of the source. `None` where the source cannot list its keys, so that
+    /// files of others were not looked for; where a part of an array is copied; and where the
+    /// chunks stay in place, as everything else then does.
     pub account: Option<CopyAccount>,
 }
 
@@ -52,8 +53,8 @@ pub struct CopyAccount {
     pub n_chunks: u64,
     /// Documents with consolidated metadata, which the target has of its own nodes.
     pub n_remade: u64,
-    /// Files that were copied byte for byte: those that belong to no array or group, and those of nodes that are
-    /// copied as they are.
+    /// Files that were copied byte for byte: those that belong to no array or group, and those of
+    /// nodes that are copied as they are.
     pub files: KeyList,
     /// Keys that the target does not have, by the reason.
     pub left_out: Vec<LeftOut>,
@@ -83,7 +84,8 @@ pub struct LeftOut {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum LeftOutReason {
-    /// It belongs to no array or group, and such files [were to stay](crate::CopyOptions::no_other_files).
+    /// It belongs to no array or group, and such files
+    /// [were to stay](crate::CopyOptions::no_other_files).
     OtherFile,
     /// It describes a node that is copied, in another format than the one that it is copied from.
     OtherFormat,
@@ -95,8 +97,8 @@ pub enum LeftOutReason {
     Consolidated,
     /// It belongs to a node that [was not copied](CopyReport::not_copied).
     NotCopied,
-    /// It cannot be read: a link that leads nowhere, a device, a folder that cannot be listed, a name that no key
-    /// can have.
+    /// It cannot be read: a link that leads nowhere, a device, a folder that cannot be listed, a
+    /// name that no key can have.
     Unreadable,
 }
 
@@ -116,7 +118,10 @@ impl fmt::Display for LeftOutReason {
 
 impl NotCopied {
     pub(crate) fn of(path: &NodePath, why: &Error) -> Self {
-        Self { source: path.as_str().to_owned(), why: why.to_string() }
+        Self {
+            source: path.as_str().to_owned(),
+            why: why.to_string(),
+        }
     }
 }
 
@@ -129,9 +134,15 @@ impl CopyAccount {
     }
 
     pub(crate) fn leave_out(&mut self, reason: LeftOutReason, key: &str) {
-        let at = self.left_out.iter().position(|left_out| left_out.reason == reason);
+        let at = self
+            .left_out
+            .iter()
+            .position(|left_out| left_out.reason == reason);
         let at = at.unwrap_or_else(|| {
-            self.left_out.push(LeftOut { reason, keys: KeyList::default() });
+            self.left_out.push(LeftOut {
+                reason,
+                keys: KeyList::default(),
+            });
             self.left_out.len() - 1
         });
         self.left_out[at].keys.add(key);
@@ -152,9 +163,15 @@ impl CopyReport {
     /// that were to stay.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        let reasons =
-            self.account.iter().flat_map(|account| &account.left_out).map(|left_out| left_out.reason);
-        self.not_copied.is_empty() && reasons.into_iter().all(|reason| reason != LeftOutReason::Unreadable)
+        let reasons = self
+            .account
+            .iter()
+            .flat_map(|account| &account.left_out)
+            .map(|left_out| left_out.reason);
+        self.not_copied.is_empty()
+            && reasons
+                .into_iter()
+                .all(|reason| reason != LeftOutReason::Unreadable)
     }
 }
 
@@ -172,11 +189,11 @@ pub struct CopiedNode {
     pub level: CopyLevel,
     /// Number of chunks, or shards, copied or written.
     pub n_chunks: u64,
-    /// Size of the temporary array that it goes through, in bytes, if all chunks are stored; 0 without
-    /// one.
+    /// Size of the temporary array that it goes through, in bytes, if all chunks are stored; 0
+    /// without one.
     pub temporary_bytes: u64,
-    /// Why it could not be understood here, if so: then its documents and chunks were copied as they are, byte for
-    /// byte.
+    /// Why it could not be understood here, if so: then its documents and chunks were copied as
+    /// they are, byte for byte.
     pub as_files: Option<String>,
     /// Anything left out, and why.
     pub losses: Vec<String>,

@@ -69,7 +69,11 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
     pub(crate) fn new(shape: &[u64]) -> Self {
         Self {
             // The builder's type replaces it once it is known.
-            request: ArrayRequest::new(shape.to_vec(), Vec::new(), E::new_type().unwrap_or(DataType::Bool)),
+            request: ArrayRequest::new(
+                shape.to_vec(),
+                Vec::new(),
+                E::new_type().unwrap_or(DataType::Bool),
+            ),
             chunk_shape: None,
             attributes: Value::Null,
             options: CreateOptions::new(Format::Zarr3),
@@ -225,7 +229,8 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
     /// Names of the dimensions.
     #[must_use]
     pub fn dimension_names<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
-        self.request.dimension_names = Some(names.into_iter().map(|name| Some(name.into())).collect());
+        self.request.dimension_names =
+            Some(names.into_iter().map(|name| Some(name.into())).collect());
         self
     }
 
@@ -313,8 +318,8 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
         self.existing(Existing::Replace)
     }
 
-    /// With [`overwrite`](Self::overwrite), removes files that do not belong to the replaced node as well.
-    /// Default: they are an error, and nothing is removed.
+    /// With [`overwrite`](Self::overwrite), removes files that do not belong to the replaced node
+    /// as well. Default: they are an error, and nothing is removed.
     #[must_use]
     pub fn force(mut self) -> Self {
         self.options.foreign = Foreign::Remove;
@@ -329,9 +334,9 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
         self
     }
 
-    /// Opens an array that exists already, if it has this type and is at least as long along each axis:
-    /// it may have grown since. Its shape, chunks, codecs and attributes stay as they are. Concurrent
-    /// calls that create it all get the same array.
+    /// Opens an array that exists already, if it has this type and is at least as long along each
+    /// axis: it may have grown since. Its shape, chunks, codecs and attributes stay as they are.
+    /// Concurrent calls that create it all get the same array.
     ///
     /// ```
     /// use ndzarr::{Array, ErrorKind, Format, Group, MemoryStore};
@@ -361,9 +366,9 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
 }
 
 impl<M> ArrayBuilder<Any, M> {
-    /// Sets everything that a request contains, for example [`ArrayRequest::like`] another array, in
-    /// place of what was set of it before, the shape of the builder included. A request does not contain
-    /// the format, the codec registry and what happens to an array that exists: these stay.
+    /// Sets everything that a request contains, for example [`ArrayRequest::like`] another array,
+    /// in place of what was set of it before, the shape of the builder included. A request does not
+    /// contain the format, the codec registry and what happens to an array that exists: these stay.
     ///
     /// ```
     /// use ndzarr::{AnyArray, Array, ArrayRequest, MemoryStore};

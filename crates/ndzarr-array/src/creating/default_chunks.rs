@@ -7,9 +7,15 @@ const DEFAULT_CHUNK_BYTES: u64 = 1 << 20;
 /// a shard whose lengths are powers of two.
 pub(crate) fn default_chunks(shape: &[u64], elem_size: u64) -> Vec<u64> {
     let mut chunks: Vec<u64> = shape.iter().map(|&n| n.max(1)).collect();
-    let bytes = |chunks: &[u64]| chunks.iter().fold(elem_size.max(1), |bytes, &n| bytes.saturating_mul(n));
+    let bytes = |chunks: &[u64]| {
+        chunks
+            .iter()
+            .fold(elem_size.max(1), |bytes, &n| bytes.saturating_mul(n))
+    };
     while bytes(&chunks) > DEFAULT_CHUNK_BYTES {
-        let Some(longest) = chunks.iter_mut().max() else { break };
+        let Some(longest) = chunks.iter_mut().max() else {
+            break;
+        };
         if *longest == 1 {
             break;
         }
@@ -28,6 +34,11 @@ mod tests {
         assert_eq!(default_chunks(&[512, 512, 512], 2), [128, 64, 64]);
         assert_eq!(default_chunks(&[], 8), [0u64; 0]);
         assert_eq!(default_chunks(&[0, 3], 8), [1, 3]);
-        assert!(default_chunks(&[u64::MAX, u64::MAX], 8).iter().product::<u64>() <= 1 << 17);
+        assert!(
+            default_chunks(&[u64::MAX, u64::MAX], 8)
+                .iter()
+                .product::<u64>()
+                <= 1 << 17
+        );
     }
 }

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use ndzarr_codec::CodecRegistry;
 use ndzarr_metadata::{
-    CreateOptions, Existing, Extensions, Format, Limits, N5Axes, N5GroupDocuments, Node, UnknownType,
+    CreateOptions, Existing, Extensions, Format, Limits, N5Axes, N5GroupDocuments, Node,
+    UnknownType,
 };
 use ndzarr_model::{Attributes, ConcurrentUpdate, Foreign};
 use serde_json::Value;
@@ -101,15 +102,15 @@ impl<M> GroupBuilder<M> {
         self
     }
 
-    /// Replaces an existing node with all nodes below it. What does not belong to them stays, and is an
-    /// error unless this is [forced](Self::force). Default: an existing node is an error.
+    /// Replaces an existing node with all nodes below it. What does not belong to them stays, and
+    /// is an error unless this is [forced](Self::force). Default: an existing node is an error.
     #[must_use]
     pub fn overwrite(self) -> Self {
         self.existing(Existing::Replace)
     }
 
-    /// With [`overwrite`](Self::overwrite), removes files that do not belong to the replaced node as well.
-    /// Default: they are an error, and nothing is removed.
+    /// With [`overwrite`](Self::overwrite), removes files that do not belong to the replaced node
+    /// as well. Default: they are an error, and nothing is removed.
     #[must_use]
     pub fn force(mut self) -> Self {
         self.options.foreign = Foreign::Remove;
@@ -124,9 +125,9 @@ impl<M> GroupBuilder<M> {
         self
     }
 
-    /// Does not [replace](Self::overwrite) this array, nor what it is part of, by whatever path it was
-    /// opened: `create` is an [`InvalidArgument`](crate::ErrorKind::InvalidArgument) then, before
-    /// anything is removed. For a group that is made from the array.
+    /// Does not [replace](Self::overwrite) this array, nor what it is part of, by whatever path it
+    /// was opened: `create` is an [`InvalidArgument`](crate::ErrorKind::InvalidArgument) then,
+    /// before anything is removed. For a group that is made from the array.
     ///
     /// ```
     /// use ndzarr::{Array, Group, MemoryStore};

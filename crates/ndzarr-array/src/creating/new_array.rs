@@ -11,8 +11,8 @@ use crate::error::Result;
 use crate::hierarchy::group::Group;
 use crate::places::place::Place;
 
-/// A new array whose elements come before its document: until it is [finished](Self::finish) there is no array to open,
-/// also if the process is killed.
+/// A new array whose elements come before its document: until it is [finished](Self::finish) there
+/// is no array to open, also if the process is killed.
 ///
 /// ```
 /// use ndzarr::{Array, MemoryStore, NewArray};
@@ -39,7 +39,11 @@ impl<E: ElementType> NewArray<E> {
     /// As for [`ArrayBuilder::create`].
     pub fn begin(place: impl Into<Place>, builder: ArrayBuilder<E>) -> Result<Self> {
         let place = place.into().locate()?;
-        place.storage.clone().wait_change(None, builder.make_unseen(place)).map(Self::new)
+        place
+            .storage
+            .clone()
+            .wait_change(None, builder.make_unseen(place))
+            .map(Self::new)
     }
 
     /// Begins an array below a group, in the group's format.
@@ -47,11 +51,18 @@ impl<E: ElementType> NewArray<E> {
     /// # Errors
     /// As for [`Group::create_array`].
     pub fn begin_in(group: &Group, name: &str, builder: ArrayBuilder<E>) -> Result<Self> {
-        group.info.wait_change(group.info.begin_array(name, builder)).map(Self::new)
+        group
+            .info
+            .wait_change(group.info.begin_array(name, builder))
+            .map(Self::new)
     }
 
     fn new((info, unseen, registry): (ArrayInfo, Unseen, CodecRegistry)) -> Self {
-        Self { array: info.into(), unseen, registry }
+        Self {
+            array: info.into(),
+            unseen,
+            registry,
+        }
     }
 
     /// The array, to write to.
@@ -60,15 +71,21 @@ impl<E: ElementType> NewArray<E> {
         &self.array
     }
 
-    /// Writes the document. Without this call the chunks stay, with a note, until something is made in their place
-    /// that may [replace](crate::ArrayBuilder::overwrite) them.
+    /// Writes the document. Without this call the chunks stay, with a note, until something is made
+    /// in their place that may [replace](crate::ArrayBuilder::overwrite) them.
     ///
     /// # Errors
     /// Another call has begun or made something in its place; the store fails.
     pub fn finish(self) -> Result<Array<E>> {
-        let Self { array, unseen, registry } = self;
+        let Self {
+            array,
+            unseen,
+            registry,
+        } = self;
         let storage = array.info.storage.clone();
         let finished = unseen.finish(&array.info, &registry);
-        storage.wait_change(array.info.options.cancel.as_ref(), finished).map(Array::from)
+        storage
+            .wait_change(array.info.options.cancel.as_ref(), finished)
+            .map(Array::from)
     }
 }

@@ -2,7 +2,8 @@
 
 use ndzarr_codec::CodecRegistry;
 use ndzarr_metadata::{
-    Creation, Existing, Node, NodeKind, OpenOptions, is_document, is_draft_document, is_node_document,
+    Creation, Existing, Node, NodeKind, OpenOptions, is_document, is_draft_document,
+    is_node_document,
 };
 use ndzarr_model::{ArraySpec, Foreign};
 use ndzarr_store::{DirListing, is_numbered};
@@ -12,8 +13,8 @@ use crate::hierarchy::contents::Contents;
 use crate::hierarchy::find_node;
 use crate::storage::Storage;
 
-/// Refuses a new array over nodes, and over chunks that an interrupted removal left, unless something
-/// is to be replaced there. A store that cannot list is not checked.
+/// Refuses a new array over nodes, and over chunks that an interrupted removal left, unless
+/// something is to be replaced there. A store that cannot list is not checked.
 pub(crate) async fn check(
     storage: &Storage,
     creation: &Creation,
@@ -37,17 +38,20 @@ pub(crate) async fn check(
     if *prefix != node.path.prefix() {
         return Ok(());
     }
-    match found_below(storage, prefix, listing, |name, is_direct| is_node_below(node, name, is_direct))
-        .await?
+    match found_below(storage, prefix, listing, |name, is_direct| {
+        is_node_below(node, name, is_direct)
+    })
+    .await?
     {
         Some(document) => Err(has_nodes(storage, node, &document)),
         None => Ok(()),
     }
 }
 
-/// Refuses to replace what is not a node: a place without a document, below which there is something
-/// that is neither a document nor a chunk. Refuses an array in place of a group with nodes as well, and,
-/// unless forced, to remove what does not belong to the node. A store that cannot list is not checked.
+/// Refuses to replace what is not a node: a place without a document, below which there is
+/// something that is neither a document nor a chunk. Refuses an array in place of a group with
+/// nodes as well, and, unless forced, to remove what does not belong to the node. A store that
+/// cannot list is not checked.
 pub(crate) async fn check_replaced(storage: &Storage, creation: &Creation) -> Result<()> {
     let node = &creation.node;
     if creation.erase_prefixes.is_empty() {
@@ -57,13 +61,23 @@ pub(crate) async fn check_replaced(storage: &Storage, creation: &Creation) -> Re
     for document in &creation.erase {
         exists = exists || storage.has(document).await?;
     }
-    let there = find_node::open_at(storage, &node.path, &OpenOptions::default()).await.ok();
-    let is_array = there.as_ref().is_some_and(|there| matches!(there.kind, NodeKind::Array(_)));
+    let there = find_node::open_at(storage, &node.path, &OpenOptions::default())
+        .await
+        .ok();
+    let is_array = there
+        .as_ref()
+        .is_some_and(|there| matches!(there.kind, NodeKind::Array(_)));
     let refuses_nodes = matches!(node.kind, NodeKind::Array(_)) && !is_array;
     if exists && creation.foreign == Foreign::Refuse {
         let contents = match &there {
             Some(there) => {
-                Contents::below(storage, there, &creation.erase_prefixes, &CodecRegistry::new()).await
+                Contents::below(
+                    storage,
+                    there,
+                    &creation.erase_prefixes,
+                    &CodecRegistry::new(),
+                )
+                .await
             }
             None => Contents::unopened(storage, &creation.erase_prefixes).await,
         };
@@ -76,13 +90,16 @@ pub(crate) async fn check_replaced(storage: &Storage, creation: &Creation) -> Re
         return Ok(());
     }
     let suffix = &node.context.draft_suffix;
-    let is_own = |name: &str| is_numbered(name) || is_document(name, suffix) || name.starts_with(".ndzarr-");
+    let is_own =
+        |name: &str| is_numbered(name) || is_document(name, suffix) || name.starts_with(".ndzarr-");
     for prefix in &creation.erase_prefixes {
         let listing = storage.listing(prefix).await?;
         let is_refused = |name: &str, is_direct| {
             !exists && !is_own(name) || refuses_nodes && is_node_below(node, name, is_direct)
         };
-        let Some(key) = found_below(storage, prefix, listing, is_refused).await? else { continue };
+        let Some(key) = found_below(storage, prefix, listing, is_refused).await? else {
+            continue;
+        };
         if is_own(key.rsplit('/').next().unwrap_or(&key)) {
             return Err(has_nodes(storage, node, &key));
         }
@@ -112,7 +129,11 @@ fn has_nodes(storage: &Storage, node: &Node, document: &str) -> Error {
 /// Directly below it are those of the place itself, but for those of the draft.
 fn is_node_below(new: &Node, name: &str, is_direct: bool) -> bool {
     let suffix = &new.context.draft_suffix;
-    if is_direct { is_draft_document(name, suffix) } else { is_node_document(name, suffix) }
+    if is_direct {
+        is_draft_document(name, suffix)
+    } else {
+        is_node_document(name, suffix)
+    }
 }
 
 /// The first key below a prefix whose last name is one of these, given the listing of the prefix.
@@ -130,7 +151,12 @@ async fn found_below(
         if let Some(name) = listing.keys.iter().find(|name| is_one(name, is_direct)) {
             return Ok(Some(format!("{folder}{name}")));
         }
-        pending.extend(listing.prefixes.iter().map(|name| format!("{folder}{name}/")));
+        pending.extend(
+            listing
+                .prefixes
+                .iter()
+                .map(|name| format!("{folder}{name}/")),
+        );
         next = match pending.pop() {
             Some(folder) => {
                 let listing = storage.listing(&folder).await?;
@@ -150,7 +176,10 @@ async fn has_chunks(storage: &Storage, spec: &ArraySpec, listing: &DirListing) -
     // The names of chunks, or of their folders, differ only in their numbers.
     let first = keys.encoding.encode(&vec![0; ndim]);
     let Some((folder, _)) = first.split_once('/') else {
-        return Ok(listing.keys.iter().any(|name| without_numbers(name) == first));
+        return Ok(listing
+            .keys
+            .iter()
+            .any(|name| without_numbers(name) == first));
     };
     // An empty folder does not count as a chunk, so look for a key below it.
     let mut pending: Vec<String> = (listing.prefixes.iter())
@@ -162,7 +191,12 @@ async fn has_chunks(storage: &Storage, spec: &ArraySpec, listing: &DirListing) -
         if !listing.keys.is_empty() {
             return Ok(true);
         }
-        pending.extend(listing.prefixes.iter().map(|name| format!("{prefix}{name}/")));
+        pending.extend(
+            listing
+                .prefixes
+                .iter()
+                .map(|name| format!("{prefix}{name}/")),
+        );
     }
     Ok(false)
 }

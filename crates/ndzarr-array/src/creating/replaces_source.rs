@@ -16,15 +16,17 @@ use crate::storage::Storage;
 /// Returns `true` if two parts of stores have a value in common, whatever the stores and keys are
 /// called: one place may be reached through several roots, handles and links.
 ///
-/// Each part is everything below some prefixes, so without links two parts are either disjoint or one
-/// contains the other. One value of each is enough to find out.
+/// Each part is everything below some prefixes, so without links two parts are either disjoint or
+/// one contains the other. One value of each is enough to find out.
 async fn overlap(a: (&Storage, &Erasure), b: (&Storage, &Erasure)) -> Result<bool> {
     Ok(holds_a_value_of(a, b).await? || holds_a_value_of(b, a).await?)
 }
 
 /// Returns `true` if `b` has the first value below a prefix of `a`, under the same key.
 pub(crate) async fn shares_below(a: &Storage, b: &Storage, prefix: &str) -> Result<bool> {
-    let Some((key, pin)) = first(a, prefix).await? else { return Ok(false) };
+    let Some((key, pin)) = first(a, prefix).await? else {
+        return Ok(false);
+    };
     has_value(b, &key, &pin).await
 }
 
@@ -35,7 +37,8 @@ pub(crate) async fn is_inside(
     (target, path): (&Storage, &NodePath),
     existing: Existing,
 ) -> Result<bool> {
-    if let [Some(source), Some(target)] = [remote_place(source, &node.path), remote_place(target, path)]
+    if let [Some(source), Some(target)] =
+        [remote_place(source, &node.path), remote_place(target, path)]
         && target.starts_with(&format!("{source}/"))
     {
         return Ok(true);
@@ -63,7 +66,8 @@ pub(crate) async fn is_inside(
 fn remote_place(storage: &Storage, path: &NodePath) -> Option<String> {
     let name = storage.name();
     let place = format!("{}/{}", name.trim_end_matches('/'), path.as_str());
-    name.contains("://").then(|| place.trim_end_matches('/').to_owned())
+    name.contains("://")
+        .then(|| place.trim_end_matches('/').to_owned())
 }
 
 /// Returns `true` if the folder of a new node is below those of a node, wherever links lead.
@@ -74,8 +78,13 @@ fn is_inside_folder(
     existing: Existing,
 ) -> Result<bool> {
     let reads = folders(source, &erase(node));
-    let place = Erasure { documents: Vec::new(), prefixes: vec![path.prefix()] };
-    let Some(place) = folders(target, &place).into_iter().next() else { return Ok(false) };
+    let place = Erasure {
+        documents: Vec::new(),
+        prefixes: vec![path.prefix()],
+    };
+    let Some(place) = folders(target, &place).into_iter().next() else {
+        return Ok(false);
+    };
     let place = std::path::absolute(&place);
     let place = place.map_err(|error| StoreError::io("find the folder of", "the target", error));
     let place = source.named(place)?;
@@ -84,8 +93,10 @@ fn is_inside_folder(
     let own = real(&place).filter(|_| existing != Existing::Replace);
     let above = place.ancestors().skip(1).find_map(real);
     Ok(reads.iter().filter_map(|read| real(read)).any(|read| {
-        own.as_ref().is_some_and(|own| own != &read && own.starts_with(&read))
-            || own.as_ref() != Some(&read) && above.as_ref().is_some_and(|above| above.starts_with(&read))
+        own.as_ref()
+            .is_some_and(|own| own != &read && own.starts_with(&read))
+            || own.as_ref() != Some(&read)
+                && above.as_ref().is_some_and(|above| above.starts_with(&read))
     }))
 }
 
@@ -123,7 +134,8 @@ fn reads_from_folders(
     for read in folders(source, reads) {
         for removed in &removes {
             let found = ndzarr_store_fs::reads_from(&read, removed);
-            let found = found.map_err(|error| StoreError::io("follow the links of", read.display(), error));
+            let found =
+                found.map_err(|error| StoreError::io("follow the links of", read.display(), error));
             if source.named(found)? {
                 return Ok(true);
             }
@@ -140,8 +152,13 @@ fn reads_from_folders(_: &Storage, _: &Erasure, _: &Storage, _: &Erasure) -> Res
 /// The folders of a part of a store, if it has any.
 #[cfg(feature = "fs")]
 fn folders(storage: &Storage, part: &Erasure) -> Vec<PathBuf> {
-    let AnyStore::Blocking(store) = &storage.store else { return Vec::new() };
-    part.prefixes.iter().filter_map(|prefix| store.folder(&Prefix::new(prefix).ok()?)).collect()
+    let AnyStore::Blocking(store) = &storage.store else {
+        return Vec::new();
+    };
+    part.prefixes
+        .iter()
+        .filter_map(|prefix| store.folder(&Prefix::new(prefix).ok()?))
+        .collect()
 }
 
 async fn holds_a_value_of(
@@ -169,7 +186,11 @@ async fn holds_a_value_of(
 /// same ending as `like`.
 async fn holds(storage: &Storage, part: &Erasure, like: &str, pin: &Pin) -> Result<bool> {
     let name = last(like);
-    for document in part.documents.iter().filter(|document| last(document) == name) {
+    for document in part
+        .documents
+        .iter()
+        .filter(|document| last(document) == name)
+    {
         if has_value(storage, document, pin).await? {
             return Ok(true);
         }
@@ -183,7 +204,12 @@ async fn holds(storage: &Storage, part: &Erasure, like: &str, pin: &Pin) -> Resu
             {
                 return Ok(true);
             }
-            pending.extend(listing.prefixes.iter().map(|name| format!("{prefix}{name}/")));
+            pending.extend(
+                listing
+                    .prefixes
+                    .iter()
+                    .map(|name| format!("{prefix}{name}/")),
+            );
         }
     }
     Ok(false)
@@ -197,12 +223,21 @@ async fn first(storage: &Storage, prefix: &str) -> Result<Option<(String, Pin)>>
         for name in &listing.keys {
             let key = format!("{prefix}{name}");
             let Ok(valid) = Key::new(&key) else { continue };
-            let fetch = Fetch { key: valid, of: Of::Any, want: Want::Size };
+            let fetch = Fetch {
+                key: valid,
+                of: Of::Any,
+                want: Want::Size,
+            };
             if let Fetched::Parts { pin, .. } = storage.named(storage.fetch_raw(&fetch).await)? {
                 return Ok(Some((key, pin)));
             }
         }
-        pending.extend(listing.prefixes.iter().map(|name| format!("{prefix}{name}/")));
+        pending.extend(
+            listing
+                .prefixes
+                .iter()
+                .map(|name| format!("{prefix}{name}/")),
+        );
     }
     Ok(None)
 }
@@ -217,14 +252,26 @@ pub(crate) async fn shares_value(a: &Storage, b: &Storage, key: &str) -> Result<
 
 /// Returns `true` if a key has the exact value that a pin names.
 async fn has_value(storage: &Storage, key: &str, pin: &Pin) -> Result<bool> {
-    let Ok(key) = Key::new(key) else { return Ok(false) };
-    let fetch = Fetch { key, of: Of::IfCurrent(pin.clone()), want: Want::Size };
-    Ok(matches!(storage.named(storage.fetch_raw(&fetch).await)?, Fetched::Parts { .. }))
+    let Ok(key) = Key::new(key) else {
+        return Ok(false);
+    };
+    let fetch = Fetch {
+        key,
+        of: Of::IfCurrent(pin.clone()),
+        want: Want::Size,
+    };
+    Ok(matches!(
+        storage.named(storage.fetch_raw(&fetch).await)?,
+        Fetched::Parts { .. }
+    ))
 }
 
 /// The part of the store that is removed for a new node.
 pub(crate) fn removal(creation: &Creation) -> Erasure {
-    Erasure { documents: creation.erase.clone(), prefixes: creation.erase_prefixes.clone() }
+    Erasure {
+        documents: creation.erase.clone(),
+        prefixes: creation.erase_prefixes.clone(),
+    }
 }
 
 fn last(key: &str) -> &str {

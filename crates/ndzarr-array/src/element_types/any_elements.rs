@@ -12,7 +12,8 @@ use crate::selections::resolved::into_dim;
 use crate::tiles::output::blank;
 use crate::{Datetime64, Timedelta64, element_types, for_each_type};
 
-/// Elements of an [`AnyArray`](crate::AnyArray): an ndarray of the Rust type that holds them exactly.
+/// Elements of an [`AnyArray`](crate::AnyArray): an ndarray of the Rust type that holds them
+/// exactly.
 ///
 /// [`for_each_type!`](crate::for_each_type) runs the same code for whichever type it is. An ndarray
 /// and a value become `AnyElements` by `from`.
@@ -200,17 +201,26 @@ impl<D: Dimension> AnyElements<D> {
     }
 }
 
-fn cast_all<S: Number, T: Number, D: Dimension>(from: &Array<S, D>, cast: Cast) -> Result<Array<T, D>> {
+fn cast_all<S: Number, T: Number, D: Dimension>(
+    from: &Array<S, D>,
+    cast: Cast,
+) -> Result<Array<T, D>> {
     let fits = |number: &S| T::narrow(number.widen()).1;
     // Looking at every number is faster than to stop at the first.
     if cast == Cast::Checked && !from.fold(true, |all, number| all & fits(number)) {
         let wrong = from.view().into_dyn();
         let wrong = wrong.indexed_iter().find(|(_, number)| !fits(number));
         let (index, number) = wrong.expect("one of them does not fit");
-        let what = format!("{number:?} at {:?} is out of range of {}", index.slice(), T::data_type());
+        let what = format!(
+            "{number:?} at {:?} is out of range of {}",
+            index.slice(),
+            T::data_type()
+        );
         return Err(Error::new(ErrorKind::WrongType, what));
     }
-    let mut to = blank::<T>(from.shape())?.into_dimensionality().expect("the same shape");
+    let mut to = blank::<T>(from.shape())?
+        .into_dimensionality()
+        .expect("the same shape");
     to.zip_mut_with(from, |to, number| *to = T::narrow(number.widen()).0);
     Ok(to)
 }

@@ -62,7 +62,8 @@ pub trait Element: Clone + Send + Sync + 'static {
     fn blank(shape: &[usize], stored: &DataType) -> Result<ArrayD<Self>> {
         let value = Self::from_content(&vec![0; stored.elem_size().unwrap_or(0)], stored)
             .or_else(|| Self::from_content(b"null", stored));
-        let value = value.ok_or_else(|| Error::new(ErrorKind::WrongType, "an element without a value"))?;
+        let value =
+            value.ok_or_else(|| Error::new(ErrorKind::WrongType, "an element without a value"))?;
         blank_of(shape, &value)
     }
 
@@ -80,7 +81,10 @@ pub trait Element: Clone + Send + Sync + 'static {
     fn reader(stored: &DataType) -> Reader<Self> {
         let stored = stored.clone();
         Box::new(move |content| {
-            stored.is_element(content).then(|| Self::from_content(content, &stored)).flatten()
+            stored
+                .is_element(content)
+                .then(|| Self::from_content(content, &stored))
+                .flatten()
         })
     }
 
@@ -132,7 +136,12 @@ pub trait Element: Clone + Send + Sync + 'static {
     #[doc(hidden)]
     fn tile(output: BoxOutput<'_, Self>) -> Box<dyn Tile + '_> {
         // Memory of zero bytes is not yet filled with a fill value of zero.
-        Box::new(BoxTile::new(output.view, output.axes, false, Self::cells(output.stored)))
+        Box::new(BoxTile::new(
+            output.view,
+            output.axes,
+            false,
+            Self::cells(output.stored),
+        ))
     }
 
     #[doc(hidden)]
@@ -143,7 +152,11 @@ pub trait Element: Clone + Send + Sync + 'static {
     #[doc(hidden)]
     fn source<'a>(input: BoxInput<'a, Self>) -> Box<dyn Source + 'a> {
         let cells = Self::to_bytes(input.stored);
-        Box::new(BoxSource { elements: input.elements, axes: input.axes, cells })
+        Box::new(BoxSource {
+            elements: input.elements,
+            axes: input.axes,
+            cells,
+        })
     }
 
     #[doc(hidden)]
@@ -160,7 +173,11 @@ pub trait Element: Clone + Send + Sync + 'static {
             content.clear();
             let written = write(value, &mut content);
             let fits = written.and_then(|()| {
-                if stored.is_element(&content) { Ok(()) } else { Err(not_an_element(&content, stored)) }
+                if stored.is_element(&content) {
+                    Ok(())
+                } else {
+                    Err(not_an_element(&content, stored))
+                }
             });
             fits.map_err(|what| Error::new(ErrorKind::InvalidArgument, what))?;
         }
@@ -213,7 +230,11 @@ impl<'a, T: PlainElement> Moving<T> for BoxInput<'a, T> {
     type Output = Box<dyn Source + 'a>;
 
     fn run(self) -> Self::Output {
-        Box::new(BoxSource { elements: self.elements, axes: self.axes, cells: Plain::CELLS })
+        Box::new(BoxSource {
+            elements: self.elements,
+            axes: self.axes,
+            cells: Plain::CELLS,
+        })
     }
 
     fn run_on_bytes<const N: usize>(self) -> Self::Output
@@ -221,7 +242,11 @@ impl<'a, T: PlainElement> Moving<T> for BoxInput<'a, T> {
         T: Pod,
     {
         let elements = raw::words_of::<T, [u8; N]>(&self.elements);
-        Box::new(BoxSource { elements, axes: self.axes, cells: Plain::CELLS })
+        Box::new(BoxSource {
+            elements,
+            axes: self.axes,
+            cells: Plain::CELLS,
+        })
     }
 }
 
@@ -246,9 +271,22 @@ impl<'o, T: PlainElement> Moving<T> for SelectionRead<'o, T> {
     where
         T: Pod,
     {
-        let Self { info, resolved, out, fresh, stored } = self;
+        let Self {
+            info,
+            resolved,
+            out,
+            fresh,
+            stored,
+        } = self;
         let out = raw::words_mut::<T, [u8; N]>(out);
-        SelectionRead { info, resolved, out, fresh, stored }.tiles()
+        SelectionRead {
+            info,
+            resolved,
+            out,
+            fresh,
+            stored,
+        }
+        .tiles()
     }
 }
 
@@ -271,8 +309,17 @@ impl<'d, T: PlainElement> Moving<T> for SelectionWrite<'d, '_, T> {
     where
         T: Pod,
     {
-        let Self { info, resolved, data } = self;
-        SelectionWrite { info, resolved, data: raw::words::<T, [u8; N]>(data) }.sources()
+        let Self {
+            info,
+            resolved,
+            data,
+        } = self;
+        SelectionWrite {
+            info,
+            resolved,
+            data: raw::words::<T, [u8; N]>(data),
+        }
+        .sources()
     }
 }
 

@@ -48,7 +48,10 @@ pub trait ElementType: sealed::Sealed + Send + Sync + 'static {
     fn byte_len(array: &ArrayInfo) -> u64;
 
     #[doc(hidden)]
-    fn read(array: &ArrayInfo, resolved: &Resolved) -> impl Future<Output = Result<Self::Elements>> + Send;
+    fn read(
+        array: &ArrayInfo,
+        resolved: &Resolved,
+    ) -> impl Future<Output = Result<Self::Elements>> + Send;
 
     #[doc(hidden)]
     fn write(
@@ -82,14 +85,15 @@ impl<T: Element> ElementType for T {
         if T::accepts(new) {
             return Ok(());
         }
-        let what =
-            T::mismatch(new).unwrap_or_else(|| format!("elements of {new} are not values of the Rust type"));
+        let what = T::mismatch(new)
+            .unwrap_or_else(|| format!("elements of {new} are not values of the Rust type"));
         Err(Error::new(ErrorKind::WrongType, what))
     }
 
     fn fill_request(fill: &T, new: &DataType) -> Result<FillRequest> {
         let mut content = Vec::new();
-        fill.to_content(new, &mut content).map_err(|what| Error::new(ErrorKind::InvalidArgument, what))?;
+        fill.to_content(new, &mut content)
+            .map_err(|what| Error::new(ErrorKind::InvalidArgument, what))?;
         Ok(FillRequest::Value(FillValue::defined(content)))
     }
 
@@ -102,7 +106,9 @@ impl<T: Element> ElementType for T {
     }
 
     async fn write(array: &ArrayInfo, resolved: &Resolved, elements: &ArrayD<T>) -> Result<()> {
-        array.write_elements_blocking(resolved, elements.view()).await
+        array
+            .write_elements_blocking(resolved, elements.view())
+            .await
     }
 }
 

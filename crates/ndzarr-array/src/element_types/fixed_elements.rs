@@ -36,7 +36,11 @@ impl<const N: usize> FixedBytes<N> {
     /// The bytes without the NUL padding.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
-        let end = self.0.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+        let end = self
+            .0
+            .iter()
+            .rposition(|&byte| byte != 0)
+            .map_or(0, |last| last + 1);
         &self.0[..end]
     }
 }
@@ -110,7 +114,11 @@ impl<const N: usize> FixedUtf32<N> {
     /// The characters without the NUL padding.
     #[must_use]
     pub fn as_chars(&self) -> &[char] {
-        let end = self.0.iter().rposition(|&character| character != '\0').map_or(0, |last| last + 1);
+        let end = self
+            .0
+            .iter()
+            .rposition(|&character| character != '\0')
+            .map_or(0, |last| last + 1);
         &self.0[..end]
     }
 }
@@ -151,7 +159,11 @@ impl<const N: usize> Element for FixedUtf32<N> {
     }
 
     fn to_content(&self, _: &DataType, out: &mut Vec<u8>) -> Result<(), String> {
-        out.extend(self.0.iter().flat_map(|&unit| u32::from(unit).to_ne_bytes()));
+        out.extend(
+            self.0
+                .iter()
+                .flat_map(|&unit| u32::from(unit).to_ne_bytes()),
+        );
         Ok(())
     }
 

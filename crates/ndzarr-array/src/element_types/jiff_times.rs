@@ -43,7 +43,9 @@ impl Datetime64 {
             TimeUnit::Year => steps * 12,
             TimeUnit::Month => steps,
             _ => {
-                let nanos = nanoseconds(unit, steps).and_then(in_duration).ok_or_else(beyond)?;
+                let nanos = nanoseconds(unit, steps)
+                    .and_then(in_duration)
+                    .ok_or_else(beyond)?;
                 return EPOCH.checked_add(nanos).map(Some).map_err(|_| beyond());
             }
         };
@@ -68,8 +70,12 @@ impl Datetime64 {
     /// # Errors
     /// The instant is out of range for jiff, or an error of [`to_datetime`](Self::to_datetime).
     pub fn to_timestamp(self, data_type: &DataType) -> Result<Option<Timestamp>> {
-        let Some(datetime) = self.to_datetime(data_type)? else { return Ok(None) };
-        Timestamp::from_nanosecond(datetime.duration_since(EPOCH).as_nanos()).map(Some).map_err(beyond)
+        let Some(datetime) = self.to_datetime(data_type)? else {
+            return Ok(None);
+        };
+        Timestamp::from_nanosecond(datetime.duration_since(EPOCH).as_nanos())
+            .map(Some)
+            .map_err(beyond)
     }
 
     /// The element of this type for a date and time; [`NAT`](Self::NAT) for `None`.
@@ -85,16 +91,23 @@ impl Datetime64 {
     ///
     /// # Errors
     /// The time is out of range for the type; the type is not `datetime64`, or has no unit.
-    pub fn from_datetime(datetime: impl Into<Option<DateTime>>, data_type: &DataType) -> Result<Self> {
+    pub fn from_datetime(
+        datetime: impl Into<Option<DateTime>>,
+        data_type: &DataType,
+    ) -> Result<Self> {
         let (unit, scale) = step_of_dates(data_type)?;
-        let Some(datetime) = datetime.into() else { return Ok(Self::NAT) };
+        let Some(datetime) = datetime.into() else {
+            return Ok(Self::NAT);
+        };
         let years = i128::from(datetime.year()) - 1970;
         let units = match unit {
             TimeUnit::Year => Some(years),
             TimeUnit::Month => Some(years * 12 + i128::from(datetime.month()) - 1),
             _ => units(unit, datetime.duration_since(EPOCH).as_nanos()),
         };
-        count(units, scale).map(Self).ok_or_else(|| beyond(format_args!("{datetime} in {data_type}")))
+        count(units, scale)
+            .map(Self)
+            .ok_or_else(|| beyond(format_args!("{datetime} in {data_type}")))
     }
 
     /// The element of this type for an instant, in UTC; [`NAT`](Self::NAT) for `None`.
@@ -111,8 +124,13 @@ impl Datetime64 {
     ///
     /// # Errors
     /// As for [`from_datetime`](Self::from_datetime).
-    pub fn from_timestamp(instant: impl Into<Option<Timestamp>>, data_type: &DataType) -> Result<Self> {
-        let datetime = instant.into().map(|instant| EPOCH.checked_add(instant.as_duration()).map_err(beyond));
+    pub fn from_timestamp(
+        instant: impl Into<Option<Timestamp>>,
+        data_type: &DataType,
+    ) -> Result<Self> {
+        let datetime = instant
+            .into()
+            .map(|instant| EPOCH.checked_add(instant.as_duration()).map_err(beyond));
         Self::from_datetime(datetime.transpose()?, data_type)
     }
 }
@@ -143,7 +161,9 @@ impl Timedelta64 {
         }
         let nanos = nanoseconds(unit, i128::from(self.0) * i128::from(scale));
         let duration = nanos.and_then(in_duration);
-        duration.map(Some).ok_or_else(|| beyond(format_args!("{} steps of {data_type}", self.0)))
+        duration
+            .map(Some)
+            .ok_or_else(|| beyond(format_args!("{} steps of {data_type}", self.0)))
     }
 
     /// The element of this type for a duration; [`NAT`](Self::NAT) for `None`.
@@ -160,9 +180,14 @@ impl Timedelta64 {
     /// # Errors
     /// The duration is out of range for the type; the type is not `timedelta64`, or its unit is
     /// years, months or missing.
-    pub fn from_duration(duration: impl Into<Option<SignedDuration>>, data_type: &DataType) -> Result<Self> {
+    pub fn from_duration(
+        duration: impl Into<Option<SignedDuration>>,
+        data_type: &DataType,
+    ) -> Result<Self> {
         let (unit, scale) = step_of_durations(data_type)?;
-        let Some(duration) = duration.into() else { return Ok(Self::NAT) };
+        let Some(duration) = duration.into() else {
+            return Ok(Self::NAT);
+        };
         let count = count(units(unit, duration.as_nanos()), scale).map(Self);
         count.ok_or_else(|| beyond(format_args!("{duration} in {data_type}")))
     }
@@ -171,9 +196,10 @@ impl Timedelta64 {
 fn step_of_dates(data_type: &DataType) -> Result<(TimeUnit, u32)> {
     match data_type {
         DataType::DateTime64 { unit, scale } if *unit != TimeUnit::Generic => Ok((*unit, *scale)),
-        other => {
-            Err(Error::new(ErrorKind::WrongType, format!("elements of {other} are not dates with a unit")))
-        }
+        other => Err(Error::new(
+            ErrorKind::WrongType,
+            format!("elements of {other} are not dates with a unit"),
+        )),
     }
 }
 

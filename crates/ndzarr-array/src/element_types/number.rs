@@ -32,9 +32,9 @@ pub trait Number: PlainElement + Default + PartialOrd + fmt::Debug + fmt::Displa
 
 /// What a conversion does with numbers that are out of range of the new type.
 ///
-/// Every conversion rounds to the nearest number of the new type, ties to even. Rounding is never an
-/// error: 0.1 becomes the nearest `f32`, 2.5 becomes 2, and 2^53 + 1 becomes 2^53 as `f64`. NumPy and
-/// `as` would cut off the digits of a float that becomes an integer.
+/// Every conversion rounds to the nearest number of the new type, ties to even. Rounding is never
+/// an error: 0.1 becomes the nearest `f32`, 2.5 becomes 2, and 2^53 + 1 becomes 2^53 as `f64`.
+/// NumPy and `as` would cut off the digits of a float that becomes an integer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Cast {
     /// They are an error, which names the first of them. So is a NaN that would become an integer.
@@ -136,7 +136,11 @@ mod tests {
 
     fn check<T: Number>(wide: Wide, expected: T, fits: bool) {
         let (number, in_range) = T::narrow(wide);
-        assert_eq!((format!("{number:?}"), in_range), (format!("{expected:?}"), fits), "{wide:?}");
+        assert_eq!(
+            (format!("{number:?}"), in_range),
+            (format!("{expected:?}"), fits),
+            "{wide:?}"
+        );
     }
 
     #[test]
@@ -172,7 +176,11 @@ mod tests {
         check(Wide::Float(-0.5), 0u8, true);
         check(Wide::Float(-0.51), 0u8, false);
         check(Wide::Float(9_223_372_036_854_775_807.0), i64::MAX, false);
-        check(Wide::Float(9_223_372_036_854_774_784.0), 9_223_372_036_854_774_784i64, true);
+        check(
+            Wide::Float(9_223_372_036_854_774_784.0),
+            9_223_372_036_854_774_784i64,
+            true,
+        );
         check(Wide::Float(18_446_744_073_709_551_616.0), u64::MAX, false);
         check(Wide::Float(-9_223_372_036_854_775_808.0), i64::MIN, true);
     }
@@ -201,7 +209,11 @@ mod tests {
         check(Wide::UInt(half), bf16::from_bits(0x5f00), true);
         check(Wide::UInt(half + 1), bf16::from_bits(0x5f01), true);
         check(Wide::UInt(half - 1), bf16::from_bits(0x5f00), true);
-        check(Wide::Int(-(1 << 62) - (1 << 54) - 1), bf16::from_bits(0xde81), true);
+        check(
+            Wide::Int(-(1 << 62) - (1 << 54) - 1),
+            bf16::from_bits(0xde81),
+            true,
+        );
         check(Wide::Float(f64::from(f32::MAX)), bf16::INFINITY, false);
     }
 }

@@ -43,7 +43,12 @@ pub trait PlainElement: Copy + bytemuck::Zeroable + Send + Sync + 'static {
 
     /// Puts valid elements of a chunk into a view, bypassing the caches if it is `streamed`.
     #[doc(hidden)]
-    fn put(src: ArrayViewD<'_, Self::Repr>, mut dst: ArrayViewMutD<'_, Self>, swap: &Swap, streamed: bool) {
+    fn put(
+        src: ArrayViewD<'_, Self::Repr>,
+        mut dst: ArrayViewMutD<'_, Self>,
+        swap: &Swap,
+        streamed: bool,
+    ) {
         match swap {
             Swap::None if streamed && stream(src.view(), dst.view_mut(), Self::cast_slice_mut) => {}
             Swap::None => assign(src, dst, Self::from_repr),
@@ -59,8 +64,8 @@ pub trait PlainElement: Copy + bytemuck::Zeroable + Send + Sync + 'static {
     }
 }
 
-/// A call that moves plain elements of a type. Those of this library are moved as bytes, so that the call is
-/// compiled once for each size.
+/// A call that moves plain elements of a type. Those of this library are moved as bytes, so that
+/// the call is compiled once for each size.
 ///
 /// A read of a selection gets here and on by `Values::tiles` of `Stored`, `Element::tiles`,
 /// `PlainElement::moved`, then `run_on_bytes` for a type of this library, else `run`, and
@@ -149,7 +154,9 @@ impl<const N: usize> Repr for [u8; N] {
                 .0
                 .iter_mut()
                 .for_each(|unit| *unit = u64::from_ne_bytes(*unit).swap_bytes().to_ne_bytes()),
-            _ => self.chunks_exact_mut(width.max(1)).for_each(<[u8]>::reverse),
+            _ => self
+                .chunks_exact_mut(width.max(1))
+                .for_each(<[u8]>::reverse),
         }
         self
     }
@@ -232,13 +239,20 @@ impl<const N: usize> PlainElement for [u8; N] {
         Some(slice)
     }
 
-    fn put(src: ArrayViewD<'_, Self>, mut dst: ArrayViewMutD<'_, Self>, swap: &Swap, streamed: bool) {
+    fn put(
+        src: ArrayViewD<'_, Self>,
+        mut dst: ArrayViewMutD<'_, Self>,
+        swap: &Swap,
+        streamed: bool,
+    ) {
         match swap {
             Swap::None if streamed && stream(src.view(), dst.view_mut(), as_it_is) => {}
             Swap::None => assign(src, dst, same),
             // The compiler generates faster code for widths that it knows.
             Swap::Every(width) if *width == N => assign(src, dst, |element| element.swapped(N)),
-            Swap::Every(width) if 2 * width == N => assign(src, dst, |element| element.swapped(N / 2)),
+            Swap::Every(width) if 2 * width == N => {
+                assign(src, dst, |element| element.swapped(N / 2))
+            }
             swap => {
                 assign(src, dst.view_mut(), same);
                 for mut row in dst.rows_mut() {

@@ -47,7 +47,10 @@ fn put(value: f32, part: Option<ComplexPart>, out: &mut Vec<u8>) -> Result<(), S
     if written.is_some_and(|written| written == value || written.is_nan() && value.is_nan()) {
         Ok(())
     } else {
-        Err(format!("{value} is not a {}", part.map_or(DataType::Float { bits: 32 }, ComplexPart::data_type)))
+        Err(format!(
+            "{value} is not a {}",
+            part.map_or(DataType::Float { bits: 32 }, ComplexPart::data_type)
+        ))
     }
 }
 
@@ -96,7 +99,9 @@ impl VariantElement for SmallReal {
     }
 
     fn view<D: Dimension>(elements: &AnyElements<D>) -> Option<CowArray<'_, Self, IxDyn>> {
-        let AnyElements::Float32(array) = elements else { return None };
+        let AnyElements::Float32(array) = elements else {
+            return None;
+        };
         Some(array.mapv(Self).into_dyn().into())
     }
 }
@@ -107,7 +112,9 @@ impl VariantElement for SmallComplex {
     }
 
     fn view<D: Dimension>(elements: &AnyElements<D>) -> Option<CowArray<'_, Self, IxDyn>> {
-        let AnyElements::Complex64(array) = elements else { return None };
+        let AnyElements::Complex64(array) = elements else {
+            return None;
+        };
         Some(array.mapv(Self).into_dyn().into())
     }
 }

@@ -36,7 +36,9 @@ impl Element for String {
             return std::str::from_utf8(content).ok().map(str::to_owned);
         }
         let units = content.as_chunks::<4>().0.iter();
-        let text = units.map(|unit| char::from_u32(u32::from_ne_bytes(*unit))).collect::<Option<String>>()?;
+        let text = units
+            .map(|unit| char::from_u32(u32::from_ne_bytes(*unit)))
+            .collect::<Option<String>>()?;
         Some(text.trim_end_matches('\0').to_owned())
     }
 }
@@ -45,7 +47,9 @@ impl<T: PlainElement> Element for Vec<T> {
     fn accepts(stored: &DataType) -> bool {
         match stored {
             DataType::VlenArray(elements) => <T as PlainElement>::accepts(elements),
-            DataType::Bytes | DataType::FixedBytes { .. } => T::data_type() == DataType::UInt { bits: 8 },
+            DataType::Bytes | DataType::FixedBytes { .. } => {
+                T::data_type() == DataType::UInt { bits: 8 }
+            }
             _ => false,
         }
     }
@@ -74,7 +78,10 @@ impl<T: PlainElement> Element for Vec<T> {
 
     fn from_content(content: &[u8], stored: &DataType) -> Option<Self> {
         let end = match stored {
-            DataType::FixedBytes { .. } => content.iter().rposition(|&byte| byte != 0).map_or(0, |at| at + 1),
+            DataType::FixedBytes { .. } => content
+                .iter()
+                .rposition(|&byte| byte != 0)
+                .map_or(0, |at| at + 1),
             _ => content.len(),
         };
         let size = size_of::<T::Repr>().max(1);

@@ -9,8 +9,8 @@ use crate::element_types::element::Element;
 use crate::element_types::fixed_elements::{FixedBytes, FixedUtf32};
 use crate::element_types::plain_element::PlainElement;
 use crate::element_types::small_floats::{
-    Float4E2M1Fn, Float6E2M3Fn, Float6E3M2Fn, Float8E3M4, Float8E4M3, Float8E4M3B11Fnuz, Float8E4M3Fn,
-    Float8E4M3Fnuz, Float8E5M2, Float8E5M2Fnuz, Float8E8M0Fnu,
+    Float4E2M1Fn, Float6E2M3Fn, Float6E3M2Fn, Float8E3M4, Float8E4M3, Float8E4M3B11Fnuz,
+    Float8E4M3Fn, Float8E4M3Fnuz, Float8E5M2, Float8E5M2Fnuz, Float8E8M0Fnu,
 };
 use crate::element_types::struct_plan::{FieldMismatch, FieldPlan, StructField};
 use crate::element_types::times::{Datetime64, Timedelta64};
@@ -95,7 +95,9 @@ fn element_plan<T: StructField + Element>(
     shape: &[usize],
 ) -> Result<FieldPlan, FieldMismatch> {
     match shape {
-        [] if T::accepts(data_type) && data_type.elem_size().is_some() => Ok(FieldPlan::leaf(data_type)),
+        [] if T::accepts(data_type) && data_type.elem_size().is_some() => {
+            Ok(FieldPlan::leaf(data_type))
+        }
         _ => Err(FieldMismatch::other_type::<T>(data_type, shape)),
     }
 }
@@ -119,8 +121,11 @@ impl<T: StructField, const N: usize> StructField for [T; N] {
     fn read(bytes: &[u8], plan: &FieldPlan) -> Option<Self> {
         let item = plan.item()?;
         let len = item.byte_len();
-        let values: [Option<T>; N] =
-            std::array::from_fn(|i| bytes.get(i * len..(i + 1) * len).and_then(|bytes| T::read(bytes, item)));
+        let values: [Option<T>; N] = std::array::from_fn(|i| {
+            bytes
+                .get(i * len..(i + 1) * len)
+                .and_then(|bytes| T::read(bytes, item))
+        });
         if values.iter().any(Option::is_none) {
             return None;
         }
@@ -131,7 +136,9 @@ impl<T: StructField, const N: usize> StructField for [T; N] {
         let item = plan.item().ok_or("a sub-array without elements")?;
         let len = item.byte_len();
         for (i, value) in self.iter().enumerate() {
-            let bytes = bytes.get_mut(i * len..(i + 1) * len).ok_or("a sub-array that is too short")?;
+            let bytes = bytes
+                .get_mut(i * len..(i + 1) * len)
+                .ok_or("a sub-array that is too short")?;
             value.write(bytes, item)?;
         }
         Ok(())

@@ -73,11 +73,17 @@ impl FieldMismatch {
             Some((data_type, shape)) => described(&data_type, &shape),
             None => format!("of the Rust type {}", std::any::type_name::<T>()),
         };
-        Self { path: String::new(), what: format!("is {}, not {own}", described(data_type, shape)) }
+        Self {
+            path: String::new(),
+            what: format!("is {}, not {own}", described(data_type, shape)),
+        }
     }
 
     fn of_field(name: &str, what: impl Into<String>) -> Self {
-        Self { path: name.to_owned(), what: what.into() }
+        Self {
+            path: name.to_owned(),
+            what: what.into(),
+        }
     }
 
     pub(crate) fn within(mut self, name: &str) -> Self {
@@ -113,13 +119,25 @@ impl FieldPlan {
     /// The plan of a value without parts.
     pub(crate) fn leaf(data_type: &DataType) -> Self {
         let byte_len = data_type.elem_size().unwrap_or(0);
-        Self { name: String::new(), start: 0, byte_len, data_type: data_type.clone(), parts: Vec::new() }
+        Self {
+            name: String::new(),
+            start: 0,
+            byte_len,
+            data_type: data_type.clone(),
+            parts: Vec::new(),
+        }
     }
 
     /// The plan of `n` consecutive values of one kind.
     pub(crate) fn row(item: Self, n: usize) -> Self {
         let byte_len = item.byte_len.saturating_mul(n);
-        Self { name: String::new(), start: 0, byte_len, data_type: item.data_type.clone(), parts: vec![item] }
+        Self {
+            name: String::new(),
+            start: 0,
+            byte_len,
+            data_type: item.data_type.clone(),
+            parts: vec![item],
+        }
     }
 
     /// The plan of a structure whose Rust type has these fields.
@@ -137,16 +155,19 @@ impl FieldPlan {
         }
         let mut parts = Vec::with_capacity(fields.len());
         for (name, plan) in fields {
-            let (start, field) = stored
-                .field(name)
-                .ok_or_else(|| FieldMismatch::of_field(name, format!("is missing in {data_type}")))?;
+            let (start, field) = stored.field(name).ok_or_else(|| {
+                FieldMismatch::of_field(name, format!("is missing in {data_type}"))
+            })?;
             let plan = plan(&field.data_type, &field.shape).map_err(|wrong| wrong.within(name))?;
-            parts.push(Self { name: (*name).to_owned(), start, ..plan });
+            parts.push(Self {
+                name: (*name).to_owned(),
+                start,
+                ..plan
+            });
         }
-        let more = stored
-            .fields()
-            .iter()
-            .find(|field| !field.is_padding() && fields.iter().all(|(name, _)| *name != field.name));
+        let more = stored.fields().iter().find(|field| {
+            !field.is_padding() && fields.iter().all(|(name, _)| *name != field.name)
+        });
         if let Some(field) = more {
             let own = std::any::type_name::<T>();
             return Err(FieldMismatch::of_field(
@@ -154,7 +175,10 @@ impl FieldPlan {
                 format!("is stored, but {own} has no such field"),
             ));
         }
-        Ok(Self { parts, ..Self::leaf(data_type) })
+        Ok(Self {
+            parts,
+            ..Self::leaf(data_type)
+        })
     }
 
     /// Size of the value in an element, in bytes.
@@ -172,12 +196,19 @@ impl FieldPlan {
 
     /// Writes the field with this number, in the order of the Rust type.
     #[doc(hidden)]
-    pub fn write<T: StructField>(&self, value: &T, bytes: &mut [u8], field: usize) -> Result<(), String> {
+    pub fn write<T: StructField>(
+        &self,
+        value: &T,
+        bytes: &mut [u8],
+        field: usize,
+    ) -> Result<(), String> {
         let part = self.parts.get(field);
-        let place =
-            part.and_then(|part| Some((part, bytes.get_mut(part.start..part.start + part.byte_len)?)));
+        let place = part
+            .and_then(|part| Some((part, bytes.get_mut(part.start..part.start + part.byte_len)?)));
         let (part, bytes) = place.ok_or("an element without the field")?;
-        value.write(bytes, part).map_err(|what| format!("in the field {:?}: {what}", part.name))
+        value
+            .write(bytes, part)
+            .map_err(|what| format!("in the field {:?}: {what}", part.name))
     }
 
     /// The plan of each element of a sub-array.
@@ -198,5 +229,7 @@ pub fn new_structure(fields: &[(&str, OwnType)]) -> Option<DataType> {
         let (data_type, shape) = field.clone()?;
         Some(Field::new(*name, data_type).with_shape(shape))
     });
-    StructType::new(fields.collect::<Option<Vec<_>>>()?).ok().map(DataType::Struct)
+    StructType::new(fields.collect::<Option<Vec<_>>>()?)
+        .ok()
+        .map(DataType::Struct)
 }

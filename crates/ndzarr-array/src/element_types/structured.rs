@@ -154,8 +154,12 @@ pub fn reader<T: StructField>(stored: &DataType) -> Reader<T> {
     let stored = stored.clone();
     let any_bits = stored.is_any_bits();
     Box::new(move |content| {
-        let plan = plan.as_ref().filter(|plan| plan.byte_len() == content.len())?;
-        (any_bits || stored.is_element(content)).then(|| T::read(content, plan)).flatten()
+        let plan = plan
+            .as_ref()
+            .filter(|plan| plan.byte_len() == content.len())?;
+        (any_bits || stored.is_element(content))
+            .then(|| T::read(content, plan))
+            .flatten()
     })
 }
 

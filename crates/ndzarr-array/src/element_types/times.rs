@@ -39,13 +39,20 @@ macro_rules! time {
                 None
             }
 
-            fn to_content(&self, _: &DataType, out: &mut Vec<u8>) -> std::result::Result<(), String> {
+            fn to_content(
+                &self,
+                _: &DataType,
+                out: &mut Vec<u8>,
+            ) -> std::result::Result<(), String> {
                 out.extend_from_slice(&self.0.to_ne_bytes());
                 Ok(())
             }
 
             fn from_content(content: &[u8], _: &DataType) -> Option<Self> {
-                content.try_into().ok().map(|bytes| Self(i64::from_ne_bytes(bytes)))
+                content
+                    .try_into()
+                    .ok()
+                    .map(|bytes| Self(i64::from_ne_bytes(bytes)))
             }
 
             fn check(_: ArrayViewD<'_, Self>, _: &DataType) -> Result<()> {

@@ -1,8 +1,9 @@
-//! The table of the element types, `element_types!`, and the macros that run code for whichever of them an
-//! array has.
+//! The table of the element types, `element_types!`, and the macros that run code for whichever of
+//! them an array has.
 
-/// The element types: a row for each variant of [`AnyElements`](crate::AnyElements) that holds values of one
-/// Rust type. Calls `$macro` with the rows of real numbers, and then those of all other types.
+/// The element types: a row for each variant of [`AnyElements`](crate::AnyElements) that holds
+/// values of one Rust type. Calls `$macro` with the rows of real numbers, and then those of all
+/// other types.
 ///
 /// A row has the variant, the Rust type, its name in messages, the data type that has the
 /// values of the Rust type, and others that it holds too.
@@ -82,8 +83,8 @@ macro_rules! element_types {
 
 /// Runs the same code for elements, or an array, of whichever type they are.
 ///
-/// - `for_each_type!(elements, |array| …)`: for [`AnyElements`](crate::AnyElements) of any type. `array` is the ndarray
-///   in it, or a reference to it if `elements` is a reference.
+/// - `for_each_type!(elements, |array| …)`: for [`AnyElements`](crate::AnyElements) of any type.
+///   `array` is the ndarray in it, or a reference to it if `elements` is a reference.
 /// - `for_each_type!(elements, |array: Number| …, other => …)`: for real numbers, whose type is a
 ///   [`Number`](crate::Number); and what to do with all others, which a pattern receives.
 /// - `for_each_type!(data_type, T: Number => …, other => …)`: for a reference to a
@@ -164,8 +165,8 @@ macro_rules! for_each_type {
     };
 }
 
-/// Runs `$body` with `$t` the type that elements are read and written as, or `$packed` for those that
-/// have none.
+/// Runs `$body` with `$t` the type that elements are read and written as, or `$packed` for those
+/// that have none.
 macro_rules! with_held {
     (
         @held ($data_type:expr, $t:ident, $body:expr, $packed:expr)

@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use bytes::Bytes;
 use ndzarr_engine::ConcurrentUpdate;
 use ndzarr_metadata::{
-    Consolidated, ConsolidatedUse, DocumentChange, Known, Member, MemberKind, MetadataError, Node, NodePath,
-    OpenOptions, Resolved, Wanted, consolidate, consolidated, consolidated_key, consolidated_keys,
-    copies_stand_alone, has_no_copies_yet, is_node_document, node_documents, refresh_consolidated,
+    Consolidated, ConsolidatedUse, DocumentChange, Known, Member, MemberKind, MetadataError, Node,
+    NodePath, OpenOptions, Resolved, Wanted, consolidate, consolidated, consolidated_key,
+    consolidated_keys, copies_stand_alone, has_no_copies_yet, is_node_document, node_documents,
+    refresh_consolidated,
 };
 use ndzarr_store::PerProcess;
 
@@ -41,9 +42,23 @@ impl View {
     }
 
     /// As [`new`](Self::new), with documents that are known already.
-    pub(crate) fn knowing(storage: &Storage, base: &Node, uses: ConsolidatedUse, known: Known) -> Self {
-        let state = PerProcess::with_value(Mutex::new(State { changes: 0, known, read: None }));
-        Self { storage: storage.clone(), base: base.clone(), uses, state }
+    pub(crate) fn knowing(
+        storage: &Storage,
+        base: &Node,
+        uses: ConsolidatedUse,
+        known: Known,
+    ) -> Self {
+        let state = PerProcess::with_value(Mutex::new(State {
+            changes: 0,
+            known,
+            read: None,
+        }));
+        Self {
+            storage: storage.clone(),
+            base: base.clone(),
+            uses,
+            state,
+        }
     }
 
     pub(crate) fn uses(&self) -> ConsolidatedUse {
@@ -62,13 +77,17 @@ impl View {
         let reopened = match changes {
             0 => None,
             // The document read to open the group is out of date.
-            _ => {
-                Some(find_node::open_at(&self.storage, &self.base.path, &self.options(Wanted::Group)).await?)
-            }
+            _ => Some(
+                find_node::open_at(&self.storage, &self.base.path, &self.options(Wanted::Group))
+                    .await?,
+            ),
         };
         let base = reopened.as_ref().unwrap_or(&self.base);
         let conclude = |known: &Known| consolidated(base, known, self.uses);
-        let read = self.storage.conclude(&mut known, &base.context.limits, conclude).await?;
+        let read = self
+            .storage
+            .conclude(&mut known, &base.context.limits, conclude)
+            .await?;
         let mut state = self.state();
         if state.changes == changes {
             state.read = Some(read.clone());
@@ -84,7 +103,11 @@ impl View {
     }
 
     pub(crate) fn options(&self, wanted: Wanted) -> OpenOptions {
-        OpenOptions { wanted, consolidated: self.uses, ..self.base.open_options() }
+        OpenOptions {
+            wanted,
+            consolidated: self.uses,
+            ..self.base.open_options()
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -92,11 +115,15 @@ impl View {
     }
 }
 
-/// A state about which nothing is known, that of a forked child: what the group was opened by may be
-/// out of date.
+/// A state about which nothing is known, that of a forked child: what the group was opened by may
+/// be out of date.
 impl Default for State {
     fn default() -> Self {
-        Self { changes: 1, known: Known::new(), read: None }
+        Self {
+            changes: 1,
+            known: Known::new(),
+            read: None,
+        }
     }
 }
 
@@ -111,9 +138,11 @@ pub(crate) async fn refresh(
     change: &DocumentChange,
     policy: ConcurrentUpdate,
 ) -> Result<()> {
-    refresh_all(storage, node, change, policy).await.map_err(|error| {
-        error.after("the change is stored, but the consolidated metadata above it may lack it")
-    })
+    refresh_all(storage, node, change, policy)
+        .await
+        .map_err(|error| {
+            error.after("the change is stored, but the consolidated metadata above it may lack it")
+        })
 }
 
 async fn refresh_all(
@@ -168,7 +197,9 @@ async fn refresh_one(
     }
     let mut lost = LostLocks::default();
     loop {
-        let Some(current) = storage.value(key, limits.document_bytes).await? else { return Ok(()) };
+        let Some(current) = storage.value(key, limits.document_bytes).await? else {
+            return Ok(());
+        };
         if has_no_copies_yet(format, key, &current) {
             let base = NodePath::new(key.rsplit_once('/').map_or("", |(base, _)| base))?;
             let options = OpenOptions {
@@ -188,9 +219,16 @@ async fn refresh_one(
             return Ok(());
         }
         let held = storage.hold(key, limits).await?;
-        let Some(current) = held.bytes() else { return Ok(()) };
+        let Some(current) = held.bytes() else {
+            return Ok(());
+        };
         let conclude = |known: &Known| refresh_consolidated(format, key, &current, change, known);
-        let Some(value) = storage.conclude(&mut Known::new(), limits, conclude).await? else { return Ok(()) };
+        let Some(value) = storage
+            .conclude(&mut Known::new(), limits, conclude)
+            .await?
+        else {
+            return Ok(());
+        };
         match held.publish(&value, policy).await {
             Ok(Published::Yes) => return Ok(()),
             Ok(Published::No) => {}
@@ -230,7 +268,9 @@ pub(crate) async fn make(storage: &Storage, group: &Node, policy: ConcurrentUpda
         }
         match held.publish(&value, policy).await {
             Ok(_) => published = Some(value),
-            Err(error) if error.kind() == ErrorKind::NoLocking && copies_stand_alone(group.format) => {
+            Err(error)
+                if error.kind() == ErrorKind::NoLocking && copies_stand_alone(group.format) =>
+            {
                 // The new value takes nothing from the old one.
                 storage.replace(&key, value).await?;
                 return Ok(());
@@ -240,8 +280,8 @@ pub(crate) async fn make(storage: &Storage, group: &Node, policy: ConcurrentUpda
     }
 }
 
-/// The real documents of a group and of all nodes below it, by key: also of those below folders without a
-/// document.
+/// The real documents of a group and of all nodes below it, by key: also of those below folders
+/// without a document.
 async fn documents(storage: &Storage, group: &Node) -> Result<BTreeMap<String, Bytes>> {
     let limits = &group.context.limits;
     let mut documents = BTreeMap::new();
@@ -252,7 +292,10 @@ async fn documents(storage: &Storage, group: &Node) -> Result<BTreeMap<String, B
         let node = match &folder {
             Some(folder) => folder.clone(),
             None => {
-                let options = OpenOptions { consolidated: ConsolidatedUse::Ignore, ..group.open_options() };
+                let options = OpenOptions {
+                    consolidated: ConsolidatedUse::Ignore,
+                    ..group.open_options()
+                };
                 let conclude = |known: &Known| ndzarr_metadata::open(&path, known, &options);
                 let node = storage.conclude(&mut known, limits, conclude).await?;
                 documents.extend(node.documents.iter().cloned());
@@ -281,9 +324,14 @@ async fn documents(storage: &Storage, group: &Node) -> Result<BTreeMap<String, B
 
 /// The names of what is listed below a group and is neither a node nor a part of one.
 fn folders_among(known: &Known, group: &Node, members: &[Member]) -> Vec<String> {
-    let Some(listing) = known.listed(&group.path.prefix()) else { return Vec::new() };
-    let is_node =
-        find_node::is_folder(group) && listing.keys.iter().any(|key| is_node_document(key, ".json"));
+    let Some(listing) = known.listed(&group.path.prefix()) else {
+        return Vec::new();
+    };
+    let is_node = find_node::is_folder(group)
+        && listing
+            .keys
+            .iter()
+            .any(|key| is_node_document(key, ".json"));
     let folders = listing.prefixes.iter().filter(|name| {
         let is_member = members.iter().any(|member| member.name == **name);
         !is_node && !is_member && find_node::may_be_folder(group, name)

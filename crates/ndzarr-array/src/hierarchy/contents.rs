@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ndzarr_codec::CodecRegistry;
 use ndzarr_metadata::{
-    ConsolidatedUse, Format, Known, Limits, MemberKind, Node, NodeKind, NodePath, erase, is_document_of,
-    key_prefixes,
+    ConsolidatedUse, Format, Known, Limits, MemberKind, Node, NodeKind, NodePath, erase,
+    is_document_of, key_prefixes,
 };
 use ndzarr_model::ArraySpec;
 use ndzarr_store::Listed;
@@ -36,10 +36,10 @@ pub struct Contents {
     pub orphans: Vec<String>,
     /// Keys of what a copy leaves until it has ended, in order.
     pub of_copies: Vec<String>,
-    /// Files that do not, or may not, belong to the node, which its removal refuses to take with it unless
-    /// it is [forced](crate::RunOptions::force): their keys, and paths that no key names. Everything below
-    /// an array that cannot be opened is among them; a chunk outside of the grid of one that can, or under
-    /// another separator, is not.
+    /// Files that do not, or may not, belong to the node, which its removal refuses to take with it
+    /// unless it is [forced](crate::RunOptions::force): their keys, and paths that no key names.
+    /// Everything below an array that cannot be opened is among them; a chunk outside of the grid
+    /// of one that can, or under another separator, is not.
     pub foreign: Vec<String>,
 }
 
@@ -66,7 +66,11 @@ struct Chunked {
 
 impl Contents {
     /// Of a node, opened without consolidated metadata.
-    pub(crate) async fn of(storage: &Storage, node: &Node, registry: &CodecRegistry) -> Result<Self> {
+    pub(crate) async fn of(
+        storage: &Storage,
+        node: &Node,
+        registry: &CodecRegistry,
+    ) -> Result<Self> {
         Self::below(storage, node, &erase(node).prefixes, registry).await
     }
 
@@ -80,14 +84,21 @@ impl Contents {
         let mut contents = Self::default();
         let draft_suffix = node.context.draft_suffix.to_string();
         let limits = node.context.limits;
-        let mut owners = Owners { format: Some(node.format), draft_suffix, limits, ..Owners::default() };
+        let mut owners = Owners {
+            format: Some(node.format),
+            draft_suffix,
+            limits,
+            ..Owners::default()
+        };
         if let NodeKind::Array(_) = &node.kind {
             contents.n_arrays = 1;
             owners.add(node);
         } else {
             contents.n_groups = 1;
             let uses = ConsolidatedUse::Ignore;
-            let group = GroupInfo::open(storage.clone(), node.clone(), Known::new(), uses, registry).await?;
+            let group =
+                GroupInfo::open(storage.clone(), node.clone(), Known::new(), uses, registry)
+                    .await?;
             for child in group.walk().await? {
                 contents.n_arrays += u64::from(child.kind == Some(MemberKind::Array));
                 contents.n_groups += u64::from(child.kind == Some(MemberKind::Group));
@@ -110,11 +121,26 @@ impl Contents {
         let mut contents = Self::default();
         let begun = prefixes.iter().cloned().collect();
         let draft_suffix = ".json".to_owned();
-        contents.list(storage, prefixes, Owners { draft_suffix, begun, ..Owners::default() }).await?;
+        contents
+            .list(
+                storage,
+                prefixes,
+                Owners {
+                    draft_suffix,
+                    begun,
+                    ..Owners::default()
+                },
+            )
+            .await?;
         Ok(contents)
     }
 
-    async fn list(&mut self, storage: &Storage, prefixes: &[String], mut owners: Owners) -> Result<()> {
+    async fn list(
+        &mut self,
+        storage: &Storage,
+        prefixes: &[String],
+        mut owners: Owners,
+    ) -> Result<()> {
         let limits = owners.limits;
         let mut others = Vec::new();
         for prefix in prefixes {
@@ -128,7 +154,9 @@ impl Contents {
                 self.byte_len = self.byte_len.saturating_add(listed.byte_len().unwrap_or(0));
                 if is_of_copy(&key[prefix.len()..]) {
                     // Until it has ended, chunks that it made have no document.
-                    owners.begun.extend(key.strip_suffix(NOTE).map(str::to_owned));
+                    owners
+                        .begun
+                        .extend(key.strip_suffix(NOTE).map(str::to_owned));
                     self.of_copies.push(key.to_owned());
                 } else if is_document(key, &owners.draft_suffix) {
                     match owners.format {
@@ -138,19 +166,31 @@ impl Contents {
                         Some(_) => self.n_documents += 1,
                         None => {
                             self.n_documents += 1;
-                            owners.begun.extend(prefixes_in(key).next().map(str::to_owned));
+                            owners
+                                .begun
+                                .extend(prefixes_in(key).next().map(str::to_owned));
                         }
                     }
                 } else if !owners.is_in_grid(key) {
                     others.push(key.to_owned());
                 }
             };
-            storage.each_size(prefix, &limits, &mut |key, listed| take(key.as_str(), listed)).await?;
+            storage
+                .each_size(prefix, &limits, &mut |key, listed| {
+                    take(key.as_str(), listed)
+                })
+                .await?;
             self.foreign.extend(storage.unlisted_names(prefix)?);
         }
         others.sort_unstable();
-        self.foreign.extend(others.iter().filter(|key| !owners.may_be_chunk(key)).cloned());
-        let is_broken = |key: &String| prefixes_in(key).any(|prefix| owners.broken.contains(prefix));
+        self.foreign.extend(
+            others
+                .iter()
+                .filter(|key| !owners.may_be_chunk(key))
+                .cloned(),
+        );
+        let is_broken =
+            |key: &String| prefixes_in(key).any(|prefix| owners.broken.contains(prefix));
         self.orphans = others.into_iter().filter(|key| !is_broken(key)).collect();
         self.of_copies.sort_unstable();
         self.of_other_formats.sort_unstable();
@@ -160,14 +200,27 @@ impl Contents {
 
     /// The error of a removal that would take what does not belong to the node.
     pub(crate) fn check_foreign(&self, storage: &Storage, path: &NodePath) -> Result<()> {
-        let names: Vec<String> = self.foreign.iter().take(3).map(|key| format!("{key:?}")).collect();
+        let names: Vec<String> = self
+            .foreign
+            .iter()
+            .take(3)
+            .map(|key| format!("{key:?}"))
+            .collect();
         let what = match &self.foreign[..] {
             [] => return Ok(()),
             [_] => format!("a file that does not belong to it, {}", names.join(", ")),
             [_, _] | [_, _, _] => {
-                format!("{} files that do not belong to it, {}", self.foreign.len(), names.join(", "))
+                format!(
+                    "{} files that do not belong to it, {}",
+                    self.foreign.len(),
+                    names.join(", ")
+                )
             }
-            all => format!("{} files that do not belong to it, such as {}", all.len(), names.join(", ")),
+            all => format!(
+                "{} files that do not belong to it, such as {}",
+                all.len(),
+                names.join(", ")
+            ),
         };
         let what = format!("\"{path}\" holds {what}: `force` removes them too");
         Err(Error::new(ErrorKind::AlreadyExists, what).in_store(|| storage.name()))
@@ -188,15 +241,23 @@ impl GroupInfo {
 
 impl Owners {
     pub(crate) fn new(draft_suffix: &str) -> Self {
-        Self { draft_suffix: draft_suffix.to_owned(), ..Self::default() }
+        Self {
+            draft_suffix: draft_suffix.to_owned(),
+            ..Self::default()
+        }
     }
 
     pub(crate) fn add(&mut self, node: &Node) {
-        let NodeKind::Array(spec) = &node.kind else { return };
+        let NodeKind::Array(spec) = &node.kind else {
+            return;
+        };
         // An array without a grid cannot be read, and its chunks are known by their names.
         match spec.grid() {
             Ok(grid) => {
-                let chunked = Chunked { spec: ArraySpec::clone(spec), grid: grid.grid_shape() };
+                let chunked = Chunked {
+                    spec: ArraySpec::clone(spec),
+                    grid: grid.grid_shape(),
+                };
                 self.arrays.insert(spec.keys.prefix.clone(), chunked);
             }
             Err(_) => drop(self.begun.insert(spec.keys.prefix.clone())),
@@ -219,9 +280,18 @@ impl Owners {
     /// Returns `true` if the name of a key is that of a chunk of an array, even one outside the
     /// grid.
     pub(crate) fn may_be_chunk(&self, key: &str) -> bool {
-        let by_name = |name: &str| name.split('/').all(|part| KeyName::of(part) == KeyName::Chunk);
+        let by_name = |name: &str| {
+            name.split('/')
+                .all(|part| KeyName::of(part) == KeyName::Chunk)
+        };
         let of_array = self.array(key).is_some_and(|(array, name)| {
-            by_name(name) || array.spec.keys.encoding.decode(name, array.grid.len()).is_some()
+            by_name(name)
+                || array
+                    .spec
+                    .keys
+                    .encoding
+                    .decode(name, array.grid.len())
+                    .is_some()
         });
         of_array || prefixes_in(key).any(|at| self.begun.contains(at) && by_name(&key[at.len()..]))
     }
@@ -229,5 +299,7 @@ impl Owners {
 
 /// What a key may have as its prefix, the longest first.
 pub(crate) fn prefixes_in(key: &str) -> impl Iterator<Item = &str> {
-    key.rmatch_indices('/').map(|(at, _)| &key[..=at]).chain([""])
+    key.rmatch_indices('/')
+        .map(|(at, _)| &key[..=at])
+        .chain([""])
 }

@@ -29,7 +29,10 @@ impl Erase<'_> {
     ) -> Result<()> {
         let storage = self.storage;
         // Looks for the real node, whatever the consolidated copies contain.
-        let options = OpenOptions { wanted: Wanted::Any, ..self.nearby.open_options() };
+        let options = OpenOptions {
+            wanted: Wanted::Any,
+            ..self.nearby.open_options()
+        };
         let node = find_node::open_at(storage, path, &options).await?;
         let erasure = erase(&node);
         if self.options.foreign == Foreign::Refuse {
@@ -41,7 +44,10 @@ impl Erase<'_> {
             view.changed();
         }
         removed?;
-        let change = DocumentChange { keys: erasure.documents, prefixes: erasure.prefixes };
+        let change = DocumentChange {
+            keys: erasure.documents,
+            prefixes: erasure.prefixes,
+        };
         consolidated::refresh(storage, &node, &change, self.options.concurrent_update).await
     }
 }
@@ -49,7 +55,13 @@ impl Erase<'_> {
 impl ArrayInfo {
     /// Removes the array itself.
     pub(crate) async fn erase_self(&self) -> Result<()> {
-        let erase = Erase { storage: &self.storage, nearby: &self.node, options: &self.options };
-        erase.node(&self.node.path, &CodecRegistry::new(), self.view.as_deref()).await
+        let erase = Erase {
+            storage: &self.storage,
+            nearby: &self.node,
+            options: &self.options,
+        };
+        erase
+            .node(&self.node.path, &CodecRegistry::new(), self.view.as_deref())
+            .await
     }
 }

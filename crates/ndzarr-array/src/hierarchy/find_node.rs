@@ -25,7 +25,11 @@ pub(crate) async fn open(storage: &Storage, path: &str, options: &OpenOptions) -
     open_at(storage, &path, options).await
 }
 
-pub(crate) async fn open_at(storage: &Storage, path: &NodePath, options: &OpenOptions) -> Result<Node> {
+pub(crate) async fn open_at(
+    storage: &Storage,
+    path: &NodePath,
+    options: &OpenOptions,
+) -> Result<Node> {
     open_knowing(storage, path, options, &mut Known::new(), None).await
 }
 
@@ -47,17 +51,22 @@ async fn open_knowing(
     }
     let mut denied: Vec<(String, Error)> = Vec::new();
     loop {
-        let error = match storage.conclude_after(&mut unread, known, &options.limits, conclude).await {
+        let error = match storage
+            .conclude_after(&mut unread, known, &options.limits, conclude)
+            .await
+        {
             Err(error) => error,
             Ok(mut node) => {
-                let warning = |(key, _)| format!("reading {key} is denied, which is taken for its absence");
+                let warning =
+                    |(key, _)| format!("reading {key} is denied, which is taken for its absence");
                 node.warnings.extend(denied.into_iter().map(warning));
                 return Ok(node);
             }
         };
         match may_be_absent(&error) {
-            // A service that may not be listed denies what does not exist, too. Of the documents that a search
-            // asks for, most do not: if one of a node can be read, the others are absent.
+            // A service that may not be listed denies what does not exist, too. Of the documents
+            // that a search asks for, most do not: if one of a node can be read, the others are
+            // absent.
             Some(key) if denied.iter().all(|(other, _)| *other != key) => {
                 known.add_document(key.clone(), None);
                 denied.push((key, error));
@@ -70,11 +79,17 @@ async fn open_knowing(
     }
 }
 
-/// The key of a document that a service denied, if another one can be that of the node instead. Attributes in a
-/// document of their own cannot be told from none, unless the user said what a denial means.
+/// The key of a document that a service denied, if another one can be that of the node instead.
+/// Attributes in a document of their own cannot be told from none, unless the user said what a
+/// denial means.
 fn may_be_absent(error: &Error) -> Option<String> {
     let source = std::error::Error::source(error)?.downcast_ref::<StoreError>()?;
-    let StoreError::Denied { or_missing, key, .. } = source else { return None };
+    let StoreError::Denied {
+        or_missing, key, ..
+    } = source
+    else {
+        return None;
+    };
     (*or_missing || !key.ends_with(ATTRIBUTES_OF_V2)).then(|| key.clone())
 }
 
@@ -88,7 +103,8 @@ pub(crate) async fn find(place: Located, options: &OpenOptions) -> Result<(Stora
     let also = ndzarr_metadata::likely_consolidated(&path, options);
     match open_knowing(&place.storage, &path, options, &mut known, also).await {
         Ok(node)
-            if matches!(node.kind, NodeKind::ImplicitGroup) && is_unfinished(&place.storage, &path).await =>
+            if matches!(node.kind, NodeKind::ImplicitGroup)
+                && is_unfinished(&place.storage, &path).await =>
         {
             let what = format!("no group at \"{path}\": {UNFINISHED}");
             Err(Error::new(ErrorKind::NotFound, what).in_store(|| place.storage.name()))
@@ -109,9 +125,10 @@ pub(crate) async fn find(place: Located, options: &OpenOptions) -> Result<(Stora
 #[cfg(feature = "fs")]
 fn in_named_format<'o>(place: &Located, options: &'o OpenOptions) -> Cow<'o, OpenOptions> {
     match place.format {
-        Some(UrlFormat::One(format)) if options.format.is_none() => {
-            Cow::Owned(OpenOptions { format: Some(format), ..options.clone() })
-        }
+        Some(UrlFormat::One(format)) if options.format.is_none() => Cow::Owned(OpenOptions {
+            format: Some(format),
+            ..options.clone()
+        }),
         _ => Cow::Borrowed(options),
     }
 }
@@ -142,14 +159,22 @@ async fn find_otherwise(
     }
     #[cfg(not(feature = "fs"))]
     let _ = options;
-    if place.path.is_empty() { Err(below(error, &place.storage).await) } else { Err(error) }
+    if place.path.is_empty() {
+        Err(below(error, &place.storage).await)
+    } else {
+        Err(error)
+    }
 }
 
-const UNFINISHED: &str = "a copy to this place has not ended: resume it, or replace or remove what is there";
+const UNFINISHED: &str =
+    "a copy to this place has not ended: resume it, or replace or remove what is there";
 
 /// Returns `true` if a copy to a place has not ended.
 async fn is_unfinished(storage: &Storage, path: &NodePath) -> bool {
-    storage.has(&format!("{}{NOTE}", path.prefix())).await.unwrap_or(false)
+    storage
+        .has(&format!("{}{NOTE}", path.prefix()))
+        .await
+        .unwrap_or(false)
 }
 
 /// Describes a store at whose root no node was found: an archive of a folder often has that folder
@@ -162,12 +187,17 @@ async fn below(error: Error, storage: &Storage) -> Error {
     }
     let listing = storage.listing("").await.unwrap_or_default();
     // macOS puts its own files next to the folder.
-    let is_own = |name: &&String| name.starts_with("._") || matches!(&***name, "__MACOSX" | ".DS_Store");
+    let is_own =
+        |name: &&String| name.starts_with("._") || matches!(&***name, "__MACOSX" | ".DS_Store");
     let mut keys = listing.keys.iter().filter(|name| !is_own(name));
     let mut folders = listing.prefixes.iter().filter(|name| !is_own(name));
-    let (None, Some(folder), None) = (keys.next(), folders.next(), folders.next()) else { return error };
+    let (None, Some(folder), None) = (keys.next(), folders.next(), folders.next()) else {
+        return error;
+    };
     let separator = if name.ends_with(':') { "" } else { "/" };
-    error.after(&format!("everything is below {folder:?}: open {name}{separator}{folder}"))
+    error.after(&format!(
+        "everything is below {folder:?}: open {name}{separator}{folder}"
+    ))
 }
 
 /// The node that a folder is in the hierarchy around it.
@@ -182,8 +212,13 @@ async fn find_above(
         let is_root = ["zarr.json", "attributes.json", ".zgroup", ".zmetadata"]
             .iter()
             .any(|name| root.join(name).is_file());
-        let below = absolute.strip_prefix(root).ok().and_then(|below| below.to_str());
-        let (true, Some(below)) = (is_root, below) else { continue };
+        let below = absolute
+            .strip_prefix(root)
+            .ok()
+            .and_then(|below| below.to_str());
+        let (true, Some(below)) = (is_root, below) else {
+            continue;
+        };
         let storage = storage.in_folder(root);
         match open(&storage, below, options).await {
             Ok(node) => return Ok(Some((storage, node))),
@@ -198,9 +233,16 @@ async fn find_above(
 pub(crate) async fn check_new(place: &Located, format: Format) -> Result<()> {
     place.check(format)?;
     #[cfg(feature = "fs")]
-    if let Some(folder) = place.folder.as_ref().filter(|folder| crate::places::archive::is_new(folder)) {
+    if let Some(folder) = place
+        .folder
+        .as_ref()
+        .filter(|folder| crate::places::archive::is_new(folder))
+    {
         let what = "is the name of an archive, which is written as a whole: by a copy to it, or by a writer of archives";
-        return Err(Error::new(ErrorKind::InvalidArgument, format!("{} {what}", folder.display())));
+        return Err(Error::new(
+            ErrorKind::InvalidArgument,
+            format!("{} {what}", folder.display()),
+        ));
     }
     #[cfg(feature = "fs")]
     if let Some(folder) = &place.folder
@@ -222,7 +264,9 @@ pub(crate) async fn new_array(
     let storage = place.storage;
     let path = NodePath::new(&place.path)?;
     let conclude = |known: &Known| ndzarr_metadata::create_array(&path, request, known, options);
-    let creation = storage.conclude(&mut Known::new(), &options.limits, conclude).await?;
+    let creation = storage
+        .conclude(&mut Known::new(), &options.limits, conclude)
+        .await?;
     Ok((storage, creation))
 }
 
@@ -248,7 +292,8 @@ fn has_document(folder: &Path) -> bool {
     documents.iter().any(|name| folder.join(name).is_file())
 }
 
-/// The nearest folder below that has the document of a node, relative to the folder. Links are not followed.
+/// The nearest folder below that has the document of a node, relative to the folder. Links are not
+/// followed.
 #[cfg(feature = "fs")]
 fn nearest_below(folder: &Path) -> Option<PathBuf> {
     /// How many files and folders are looked at.
@@ -296,8 +341,8 @@ fn at_folder(error: Error, folder: &Path) -> Error {
     error.after(&format!("{}: {state}", folder.display()))
 }
 
-/// A folder without a document of a node, in a format that has no groups without one, as if it were a group. Nodes
-/// may be below it all the same, where a writer has left out the groups in between.
+/// A folder without a document of a node, in a format that has no groups without one, as if it were
+/// a group. Nodes may be below it all the same, where a writer has left out the groups in between.
 pub(crate) fn folder(like: &Node, path: NodePath) -> Node {
     let (attributes, documents, warnings) = Default::default();
     let context = like.context.clone();
@@ -329,9 +374,16 @@ pub(crate) fn may_be_folder(group: &Node, name: &str) -> bool {
 
 /// An error saying that a node is of the wrong kind.
 pub(crate) fn not_a(what: &str, node: &Node, storage: &Storage) -> Error {
-    let is = if matches!(node.kind, NodeKind::Array(_)) { "an array" } else { "a group" };
+    let is = if matches!(node.kind, NodeKind::Array(_)) {
+        "an array"
+    } else {
+        "a group"
+    };
     let document = node.documents.first().map(|(key, _)| &key[..]);
-    Error::new(ErrorKind::WrongNodeKind, format!("\"{}\" is {is}, not {what}", node.path))
-        .in_document(document)
-        .in_store(|| storage.name())
+    Error::new(
+        ErrorKind::WrongNodeKind,
+        format!("\"{}\" is {is}, not {what}", node.path),
+    )
+    .in_document(document)
+    .in_store(|| storage.name())
 }

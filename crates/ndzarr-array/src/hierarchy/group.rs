@@ -52,7 +52,10 @@ impl<M> fmt::Debug for GroupIn<M> {
 
 impl<M> From<GroupInfo> for GroupIn<M> {
     fn from(info: GroupInfo) -> Self {
-        Self { info, mode: PhantomData }
+        Self {
+            info,
+            mode: PhantomData,
+        }
     }
 }
 

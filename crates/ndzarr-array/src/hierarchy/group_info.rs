@@ -41,8 +41,12 @@ pub struct GroupInfo {
 impl fmt::Debug for GroupInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("Group");
-        shown.field("store", &self.storage.name()).field("path", &self.node.path.as_str());
-        shown.field("format", &self.node.format).finish_non_exhaustive()
+        shown
+            .field("store", &self.storage.name())
+            .field("path", &self.node.path.as_str());
+        shown
+            .field("format", &self.node.format)
+            .finish_non_exhaustive()
     }
 }
 
@@ -74,7 +78,10 @@ impl GroupInfo {
         registry: &CodecRegistry,
     ) -> Result<Self> {
         let view = Arc::new(View::knowing(&storage, &node, uses, known));
-        let group = Self { registry: registry.clone(), ..Self::seen_through(storage, node, view)? };
+        let group = Self {
+            registry: registry.clone(),
+            ..Self::seen_through(storage, node, view)?
+        };
         if uses == ConsolidatedUse::Require {
             group.view.get().await?;
         }
@@ -114,12 +121,16 @@ impl GroupInfo {
         find_node::check_new(&place, options.format).await?;
         let storage = place.storage;
         let path = NodePath::new(&place.path)?;
-        let conclude = |known: &Known| ndzarr_metadata::create_group(&path, attributes, known, options);
-        let mut creation = storage.conclude(&mut Known::new(), &options.limits, conclude).await?;
+        let conclude =
+            |known: &Known| ndzarr_metadata::create_group(&path, attributes, known, options);
+        let mut creation = storage
+            .conclude(&mut Known::new(), &options.limits, conclude)
+            .await?;
         if let Some((source, array)) = made_from
             && would_remove(&storage, &creation, (source, array)).await?
         {
-            let what = format!("{path} holds the array that it is to be made from, and is not replaced");
+            let what =
+                format!("{path} holds the array that it is to be made from, and is not replaced");
             return Err(Error::new(ErrorKind::InvalidArgument, what).in_store(|| storage.name()));
         }
         storage.create(&creation, options.concurrent_update).await?;
@@ -144,8 +155,13 @@ impl GroupInfo {
     }
 
     /// The change that sets one attribute.
-    pub(crate) fn setting(&self, key: &str, value: &(impl Serialize + ?Sized)) -> Result<AttributeChange> {
-        attributes::setting(&self.node, key, value).map_err(|error| error.in_store(|| self.storage.name()))
+    pub(crate) fn setting(
+        &self,
+        key: &str,
+        value: &(impl Serialize + ?Sized),
+    ) -> Result<AttributeChange> {
+        attributes::setting(&self.node, key, value)
+            .map_err(|error| error.in_store(|| self.storage.name()))
     }
 
     /// Replaces one attribute by a function of it.
@@ -169,7 +185,10 @@ impl GroupInfo {
     pub(crate) async fn consolidate(&mut self) -> Result<()> {
         consolidated::make(&self.storage, &self.node, self.options.concurrent_update).await?;
         // In Zarr v3 this changed the group's own document.
-        let options = OpenOptions { wanted: Wanted::Group, ..self.node.open_options() };
+        let options = OpenOptions {
+            wanted: Wanted::Group,
+            ..self.node.open_options()
+        };
         let node = find_node::open_at(&self.storage, &self.node.path, &options).await?;
         self.view.changed();
         self.view = Arc::new(View::new(&self.storage, &node, ConsolidatedUse::Use));
@@ -223,7 +242,11 @@ impl GroupInfo {
 
     /// Hands this group's settings on to a group below it.
     fn hand_on(&self, group: Self) -> Self {
-        Self { options: self.options.clone(), registry: self.registry.clone(), ..group }
+        Self {
+            options: self.options.clone(),
+            registry: self.registry.clone(),
+            ..group
+        }
     }
 
     fn below(&self, name: &str) -> String {
@@ -241,16 +264,26 @@ impl GroupInfo {
 
     /// Runs a call that changes the store without blocking the polling task; see
     /// [`Storage::on_change_thread`].
-    pub(crate) async fn on_change_thread<R: Send + 'static, F: Future<Output = Result<R>> + Send>(
+    pub(crate) async fn on_change_thread<
+        R: Send + 'static,
+        F: Future<Output = Result<R>> + Send,
+    >(
         &self,
         call: impl FnOnce(Self) -> F + Send + 'static,
     ) -> Result<R> {
         let group = self.clone();
-        scoped(self.options.cancel.as_ref(), self.storage.on_change_thread(move || call(group))).await
+        scoped(
+            self.options.cancel.as_ref(),
+            self.storage.on_change_thread(move || call(group)),
+        )
+        .await
     }
 
     /// Runs a blocking call, which the options can cancel.
-    pub(crate) fn wait<T, E: Into<Error>>(&self, call: impl Future<Output = Result<T, E>>) -> Result<T> {
+    pub(crate) fn wait<T, E: Into<Error>>(
+        &self,
+        call: impl Future<Output = Result<T, E>>,
+    ) -> Result<T> {
         self.storage.wait_unless(self.options.cancel.as_ref(), call)
     }
 

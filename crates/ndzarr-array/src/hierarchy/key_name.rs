@@ -45,7 +45,10 @@ impl KeyName {
 /// bucket is tried.
 pub(crate) fn is_of_copy(below: &str) -> bool {
     let is_it = |name: &str| {
-        name == NOTE || [".ndzarr-temporary", ".ndzarr-trial-"].iter().any(|it| name.starts_with(it))
+        name == NOTE
+            || [".ndzarr-temporary", ".ndzarr-trial-"]
+                .iter()
+                .any(|it| name.starts_with(it))
     };
     below.split('/').any(is_it)
 }
@@ -60,7 +63,11 @@ pub(crate) fn is_document(key: &str, draft_suffix: &str) -> bool {
     match key.strip_prefix("meta/") {
         Some(_) if is_of_draft => true,
         // Those of the root have no name but the kind.
-        Some(below) if below.strip_suffix(draft_suffix).is_some_and(|it| matches!(it, "array" | "group")) => {
+        Some(below)
+            if below
+                .strip_suffix(draft_suffix)
+                .is_some_and(|it| matches!(it, "array" | "group")) =>
+        {
             true
         }
         _ => !is_of_draft && ndzarr_metadata::is_document(name, draft_suffix),
@@ -74,7 +81,9 @@ fn is_of_chunk(name: &str) -> bool {
         Some(rest) => rest.strip_prefix('.').unwrap_or(rest),
         None => name,
     };
-    numbers.split('.').all(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+    numbers
+        .split('.')
+        .all(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 #[cfg(test)]
@@ -83,15 +92,23 @@ mod tests {
 
     #[test]
     fn documents_and_keys_of_copies_are_known() {
-        for key in
-            ["a/zarr.json", "meta/root/a.array.json", "meta/group.json", ".zgroup", "a/attributes.json"]
-        {
+        for key in [
+            "a/zarr.json",
+            "meta/root/a.array.json",
+            "meta/group.json",
+            ".zgroup",
+            "a/attributes.json",
+        ] {
             assert_eq!(KeyName::of(key), KeyName::Document, "{key}");
         }
         for key in ["meta/a/group.json", "a/README.md", "a.array.json"] {
             assert_eq!(KeyName::of(key), KeyName::Other, "{key}");
         }
-        for key in [".ndzarr-copy", "a/.ndzarr-temporary/8x8/0.0", "a/.ndzarr-trial-0123"] {
+        for key in [
+            ".ndzarr-copy",
+            "a/.ndzarr-temporary/8x8/0.0",
+            "a/.ndzarr-trial-0123",
+        ] {
             assert_eq!(KeyName::of(key), KeyName::OfCopy, "{key}");
         }
         assert_eq!(KeyName::of("a/ndzarr-copy"), KeyName::Other);

@@ -49,8 +49,9 @@ impl AnyNode<Blocking> {
     /// Removes the node with everything below it, documents first.
     ///
     /// # Errors
-    /// The node no longer exists; [files that do not belong to it](Contents::foreign) lie below it, and
-    /// the options of the array or group do not [force](RunOptions::force) their removal; the store fails.
+    /// The node no longer exists; [files that do not belong to it](Contents::foreign) lie below it,
+    /// and the options of the array or group do not [force](RunOptions::force) their removal; the
+    /// store fails.
     ///
     /// ```
     /// use ndzarr::{AnyNode, Array, MemoryStore};
@@ -100,7 +101,10 @@ impl AnyNode<Asynchronous> {
     pub async fn erase_self(self) -> Result<()> {
         match self {
             Self::Array(array) => {
-                array.info.on_change_thread(|info| async move { info.erase_self().await }).await
+                array
+                    .info
+                    .on_change_thread(|info| async move { info.erase_self().await })
+                    .await
             }
             Self::Group(group) => group.erase_self().await,
         }
@@ -112,8 +116,18 @@ impl AnyNode<Asynchronous> {
     /// As for [`AnyNode::contents`].
     pub async fn contents(&self) -> Result<Contents> {
         match self {
-            Self::Array(array) => array.info.on_pool(|info| async move { info.contents().await }).await,
-            Self::Group(group) => group.info.on_pool(|group| async move { group.contents().await }).await,
+            Self::Array(array) => {
+                array
+                    .info
+                    .on_pool(|info| async move { info.contents().await })
+                    .await
+            }
+            Self::Group(group) => {
+                group
+                    .info
+                    .on_pool(|group| async move { group.contents().await })
+                    .await
+            }
         }
     }
 }
@@ -132,7 +146,9 @@ pub struct Child<M: Mode = Blocking> {
 impl<M: Mode> fmt::Debug for Child<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("Child");
-        shown.field("path", &self.info.path).field("kind", &self.info.kind);
+        shown
+            .field("path", &self.info.path)
+            .field("kind", &self.info.kind);
         if let Err(error) = &self.info.node {
             shown.field("error", error);
         }
@@ -142,7 +158,10 @@ impl<M: Mode> fmt::Debug for Child<M> {
 
 impl<M: Mode> Child<M> {
     pub(crate) fn new(info: FoundChild) -> Self {
-        Self { info, mode: PhantomData }
+        Self {
+            info,
+            mode: PhantomData,
+        }
     }
 
     /// Its name in its parent group.
@@ -185,7 +204,9 @@ impl<M: Mode> Child<M> {
                 array.named(E::check_stored(array.data_type()))?;
                 Ok(array.into())
             }
-            FoundNode::Group(group) => Err(find_node::not_a("an array", &group.node, &group.storage)),
+            FoundNode::Group(group) => {
+                Err(find_node::not_a("an array", &group.node, &group.storage))
+            }
         }
     }
 
@@ -196,7 +217,9 @@ impl<M: Mode> Child<M> {
     pub fn group(self) -> Result<GroupIn<M>> {
         match *self.info.node? {
             FoundNode::Group(group) => Ok(group.into()),
-            FoundNode::Array(array) => Err(find_node::not_a("a group", &array.node, &array.storage)),
+            FoundNode::Array(array) => {
+                Err(find_node::not_a("a group", &array.node, &array.storage))
+            }
         }
     }
 }

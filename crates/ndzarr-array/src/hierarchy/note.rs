@@ -1,9 +1,10 @@
 //! The note that a copy leaves at its target until it is complete, so that another call can go on.
 //!
 //! It is written before the first chunk, at a place without chunks, and says all that decides about
-//! their content, and which call works on it. A chunk is published as a whole, and only while the note
-//! is that of its call. So where a note is, the chunks are those of a copy like this one. Only the process
-//! has to be killed for that: after a power cut, a store that does not sync may have chunks that are empty.
+//! their content, and which call works on it. A chunk is published as a whole, and only while the
+//! note is that of its call. So where a note is, the chunks are those of a copy like this one. Only
+//! the process has to be killed for that: after a power cut, a store that does not sync may have
+//! chunks that are empty.
 
 mod fence;
 
@@ -49,10 +50,18 @@ pub(crate) enum Begun {
 }
 
 impl Note {
-    /// The note of a copy of a node to what has its chunks, or nodes, below a prefix. `made` says what
-    /// it becomes.
-    pub(crate) fn new((storage, node): (&Storage, &Node), prefix: &str, made: &str, numbers: &str) -> Self {
-        let documents = node.documents.iter().map(|(key, text)| (key, format!("{:016x}", hash(text))));
+    /// The note of a copy of a node to what has its chunks, or nodes, below a prefix. `made` says
+    /// what it becomes.
+    pub(crate) fn new(
+        (storage, node): (&Storage, &Node),
+        prefix: &str,
+        made: &str,
+        numbers: &str,
+    ) -> Self {
+        let documents = node
+            .documents
+            .iter()
+            .map(|(key, text)| (key, format!("{:016x}", hash(text))));
         let what = json!({
             "source": [storage.name(), node.path.as_str()],
             "documents": documents.collect::<Vec<_>>(),
@@ -60,20 +69,39 @@ impl Note {
             "numbers": numbers,
         });
         let id = new_id();
-        Self { key: format!("{prefix}{NOTE}"), what, copy: id.clone(), call: id }
+        Self {
+            key: format!("{prefix}{NOTE}"),
+            what,
+            copy: id.clone(),
+            call: id,
+        }
     }
 
     /// The note of a new array whose elements come before its document.
     pub(crate) fn of_new(node: &Node) -> Self {
-        let prefix = node.kind.array().map(|spec| &*spec.keys.prefix).unwrap_or_default();
-        let what = json!({"new": format!("{:016x}", hash(format!("{:?}", node.documents).as_bytes()))});
+        let prefix = node
+            .kind
+            .array()
+            .map(|spec| &*spec.keys.prefix)
+            .unwrap_or_default();
+        let what =
+            json!({"new": format!("{:016x}", hash(format!("{:?}", node.documents).as_bytes()))});
         let id = new_id();
-        Self { key: format!("{prefix}{NOTE}"), what, copy: id.clone(), call: id }
+        Self {
+            key: format!("{prefix}{NOTE}"),
+            what,
+            copy: id.clone(),
+            call: id,
+        }
     }
 
     fn text(&self) -> Bytes {
-        let Self { what, copy, call, .. } = self;
-        json!({"ndzarr_copy": 2, "what": what, "copy": copy, "call": call}).to_string().into()
+        let Self {
+            what, copy, call, ..
+        } = self;
+        json!({"ndzarr_copy": 2, "what": what, "copy": copy, "call": call})
+            .to_string()
+            .into()
     }
 
     /// A name that no other copy has.
@@ -82,13 +110,20 @@ impl Note {
     }
 
     async fn found(&self, storage: &Storage) -> Result<Option<Bytes>> {
-        Ok(storage.pinned_value(&self.key, LIMIT).await?.map(|(_, text)| text))
+        Ok(storage
+            .pinned_value(&self.key, LIMIT)
+            .await?
+            .map(|(_, text)| text))
     }
 
     /// The copy that a note is of, if it is one like this.
     fn copy_of(&self, text: &[u8]) -> Option<String> {
         let found: Value = serde_json::from_slice(text).ok()?;
-        if found.get("what") == Some(&self.what) { copy_in(&found) } else { None }
+        if found.get("what") == Some(&self.what) {
+            copy_in(&found)
+        } else {
+            None
+        }
     }
 
     /// Looks for a copy like this one that has begun and not ended.
@@ -98,8 +133,8 @@ impl Note {
         Ok(if is_one { Begun::Before } else { Begun::Now })
     }
 
-    /// Goes on with a copy like this one, if it has begun and not ended: the call that worked on it publishes
-    /// nothing any more.
+    /// Goes on with a copy like this one, if it has begun and not ended: the call that worked on it
+    /// publishes nothing any more.
     pub(crate) async fn take_over(mut self, storage: &Storage) -> Result<(Self, Begun)> {
         if self.begun(storage).await? == Begun::Now {
             return Ok((self, Begun::Now));
@@ -109,7 +144,10 @@ impl Note {
             return Ok((self, Begun::Now));
         };
         self.copy = copy;
-        match held.publish(&self.text(), ConcurrentUpdate::LastWriterWins).await? {
+        match held
+            .publish(&self.text(), ConcurrentUpdate::LastWriterWins)
+            .await?
+        {
             Published::Yes => Ok((self, Begun::Before)),
             Published::No => Err(self.lost(storage)),
         }
@@ -117,7 +155,11 @@ impl Note {
 
     /// Fails unless the copy is still that of this call.
     pub(crate) async fn check_own(&self, storage: &Storage) -> Result<()> {
-        if self.found(storage).await? == Some(self.text()) { Ok(()) } else { Err(self.lost(storage)) }
+        if self.found(storage).await? == Some(self.text()) {
+            Ok(())
+        } else {
+            Err(self.lost(storage))
+        }
     }
 
     /// The storage, which is changed only while the copy is that of this call.
@@ -127,8 +169,11 @@ impl Note {
     }
 
     fn lost(&self, storage: &Storage) -> Error {
-        let what = "another call has gone on with this copy, or something else was put in its place";
-        Error::new(ErrorKind::Conflict, what).in_document(Some(&self.key)).in_store(|| storage.name())
+        let what =
+            "another call has gone on with this copy, or something else was put in its place";
+        Error::new(ErrorKind::Conflict, what)
+            .in_document(Some(&self.key))
+            .in_store(|| storage.name())
     }
 
     /// Begins a copy: checks that nothing is in its way, removes what it replaces, and writes the
@@ -183,8 +228,8 @@ impl Note {
         Ok(there)
     }
 
-    /// Ends the copy with the documents of its node, while no other call can go on with it or take its
-    /// place.
+    /// Ends the copy with the documents of its node, while no other call can go on with it or take
+    /// its place.
     pub(crate) async fn end(
         &self,
         storage: &Storage,
@@ -201,19 +246,25 @@ impl Note {
     }
 
     fn refused(&self, storage: &Storage, what: &str) -> Error {
-        Error::new(ErrorKind::AlreadyExists, what).in_document(Some(&self.key)).in_store(|| storage.name())
+        Error::new(ErrorKind::AlreadyExists, what)
+            .in_document(Some(&self.key))
+            .in_store(|| storage.name())
     }
 }
 
-/// The creation of a node at the end of its copy: what was there was removed, and what another writer has made
-/// meanwhile stays.
+/// The creation of a node at the end of its copy: what was there was removed, and what another
+/// writer has made meanwhile stays.
 pub(crate) fn at_end(mut creation: Creation, create: &CreateOptions) -> Creation {
     if create.existing == Existing::Beside {
         return creation;
     }
     (creation.erase, creation.erase_prefixes) = Default::default();
     let document = creation.node.documents.first().map(|(key, _)| key);
-    if let Some(put) = creation.put.iter_mut().find(|put| Some(&put.key) == document) {
+    if let Some(put) = creation
+        .put
+        .iter_mut()
+        .find(|put| Some(&put.key) == document)
+    {
         put.existing = ExistingDocument::Refuse;
     }
     creation
@@ -227,12 +278,20 @@ fn limits() -> Limits {
 fn new_id() -> String {
     let random = RandomState::new();
     // A forked child has the same keys.
-    format!("{:016x}{:016x}", random.hash_one(0), random.hash_one(process()))
+    format!(
+        "{:016x}{:016x}",
+        random.hash_one(0),
+        random.hash_one(process())
+    )
 }
 
 /// WebAssembly has one process, and no number for it.
 fn process() -> u32 {
-    if cfg!(target_family = "wasm") { 0 } else { std::process::id() }
+    if cfg!(target_family = "wasm") {
+        0
+    } else {
+        std::process::id()
+    }
 }
 
 /// The name of the copy in a note, whose text may be anything.

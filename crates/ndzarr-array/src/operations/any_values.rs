@@ -46,15 +46,26 @@ impl ArrayInfo {
     }
 
     /// Checks that elements have the shape of a selection, and the type of the array.
-    pub(crate) fn check_any<D: Dimension>(&self, resolved: &Resolved, out: &AnyElements<D>) -> Result<()> {
+    pub(crate) fn check_any<D: Dimension>(
+        &self,
+        resolved: &Resolved,
+        out: &AnyElements<D>,
+    ) -> Result<()> {
         if let AnyElements::Packed(array) = out {
-            let shape = resolved.shape().into_iter().chain(self.data_type().elem_size());
+            let shape = resolved
+                .shape()
+                .into_iter()
+                .chain(self.data_type().elem_size());
             self.check_packed_shape(array.shape(), &shape.collect::<Vec<_>>())?;
         }
         let is_of_type = with_held!(self.data_type(), T => {
             T::wrap(Array1::<T>::from_vec(Vec::new()).into_dyn()).name() == out.name()
         }, matches!(out, AnyElements::Packed(_)));
-        if is_of_type { self.named(resolved.check_shape(out.shape())) } else { Err(self.other_type(out)) }
+        if is_of_type {
+            self.named(resolved.check_shape(out.shape()))
+        } else {
+            Err(self.other_type(out))
+        }
     }
 
     /// Reads many selections as one task.
@@ -72,11 +83,16 @@ impl ArrayInfo {
         let mut shape = resolved.shape();
         shape.extend(self.data_type().elem_size());
         let array = ArrayD::from_shape_vec(IxDyn(&shape), bytes);
-        self.named(array.map_err(|error| Error::new(ErrorKind::WrongShape, error))).map(AnyElements::Packed)
+        self.named(array.map_err(|error| Error::new(ErrorKind::WrongShape, error)))
+            .map(AnyElements::Packed)
     }
 
     /// Reads numbers of any type as another.
-    pub(crate) async fn read_as<T: Number>(&self, resolved: &Resolved, cast: Cast) -> Result<ArrayD<T>> {
+    pub(crate) async fn read_as<T: Number>(
+        &self,
+        resolved: &Resolved,
+        cast: Cast,
+    ) -> Result<ArrayD<T>> {
         if *self.data_type() == T::data_type() {
             return self.read_elements(resolved).await;
         }
@@ -89,11 +105,16 @@ impl ArrayInfo {
         data: &AnyElements<D>,
     ) -> Result<()> {
         if let AnyElements::Packed(array) = data {
-            let expected: Vec<usize> =
-                resolved.shape().into_iter().chain(self.data_type().elem_size()).collect();
+            let expected: Vec<usize> = resolved
+                .shape()
+                .into_iter()
+                .chain(self.data_type().elem_size())
+                .collect();
             self.check_packed_shape(array.shape(), &expected)?;
             let array = array.as_standard_layout();
-            return self.write_bytes::<M>(resolved, array.as_slice().unwrap_or_default()).await;
+            return self
+                .write_bytes::<M>(resolved, array.as_slice().unwrap_or_default())
+                .await;
         }
         with_held!(self.data_type(), T => {
             let elements = T::view(data).ok_or_else(|| self.other_type(data))?;
@@ -102,7 +123,11 @@ impl ArrayInfo {
     }
 
     /// Writes a selection, on the calling thread where the store blocks.
-    pub(crate) async fn write_any_blocking(&self, resolved: &Resolved, data: &AnyElements) -> Result<()> {
+    pub(crate) async fn write_any_blocking(
+        &self,
+        resolved: &Resolved,
+        data: &AnyElements,
+    ) -> Result<()> {
         self.write_any::<Blocking, _>(resolved, data).await
     }
 
@@ -130,8 +155,8 @@ impl ArrayInfo {
         value.into_dim().expect("one element has no axes")
     }
 
-    /// The bytes that each of its elements takes in memory, without the contents of those of variable
-    /// size.
+    /// The bytes that each of its elements takes in memory, without the contents of those of
+    /// variable size.
     pub(crate) fn any_byte_len(&self) -> u64 {
         let packed = || self.data_type().elem_size().unwrap_or(1);
         with_held!(self.data_type(), T => size_of::<T>(), packed()) as u64
@@ -145,11 +170,20 @@ impl ArrayInfo {
         let stored = self.data_type();
         let axes = vec![Picks::ALL; data.shape().len()];
         if let AnyElements::Packed(array) = data {
-            let expected: Vec<usize> = data.shape().iter().copied().chain(stored.elem_size()).collect();
+            let expected: Vec<usize> = data
+                .shape()
+                .iter()
+                .copied()
+                .chain(stored.elem_size())
+                .collect();
             self.check_packed_shape(array.shape(), &expected)?;
             let bytes = array.as_standard_layout().into_dyn();
             self.check_packed(bytes.as_slice().unwrap_or_default())?;
-            return Ok(Box::new(BoxSource { elements: bytes, axes, cells: WriteBytes }));
+            return Ok(Box::new(BoxSource {
+                elements: bytes,
+                axes,
+                cells: WriteBytes,
+            }));
         }
         with_held!(stored, T => {
             let elements = T::view(data).ok_or_else(|| self.other_type(data))?;
@@ -164,7 +198,10 @@ impl ArrayInfo {
         }
         let what = match self.data_type().elem_size() {
             Some(_) => format!("packed bytes of shape {shape:?} for elements of {expected:?}"),
-            None => format!("packed bytes for elements of {}, which have no fixed size", self.data_type()),
+            None => format!(
+                "packed bytes for elements of {}, which have no fixed size",
+                self.data_type()
+            ),
         };
         Err(self.name(Error::new(ErrorKind::WrongShape, what)))
     }

@@ -5,8 +5,8 @@ use std::cell::Cell;
 use bytes::Bytes;
 use ndzarr_engine::ConcurrentUpdate;
 use ndzarr_metadata::{
-    AttributeChange, DocumentChange, Node, NodeKind, OpenOptions, Wanted, attributes_key, change_attributes,
-    current_attribute,
+    AttributeChange, DocumentChange, Node, NodeKind, OpenOptions, Wanted, attributes_key,
+    change_attributes, current_attribute,
 };
 use ndzarr_model::Attributes;
 use serde_core::Serialize;
@@ -26,7 +26,10 @@ pub(crate) async fn change(
     change: &AttributeChange,
     policy: ConcurrentUpdate,
 ) -> Result<Node> {
-    change_document(storage, node, policy, |current| change_attributes(node, current, change)).await
+    change_document(storage, node, policy, |current| {
+        change_attributes(node, current, change)
+    })
+    .await
 }
 
 /// Replaces one attribute in the store by a function of it, and returns the changed node.
@@ -40,7 +43,11 @@ pub(crate) async fn update<A: DeserializeOwned + Serialize>(
     let new = |current: Option<&[u8]>| {
         let value = current_attribute(node, current, key)?;
         let value = value.map(|value| parsed(node, key, &value)).transpose()?;
-        Ok::<_, Error>(change_attributes(node, current, &setting(node, key, &update(value))?)?)
+        Ok::<_, Error>(change_attributes(
+            node,
+            current,
+            &setting(node, key, &update(value))?,
+        )?)
     };
     change_document(storage, node, policy, new).await
 }
@@ -53,10 +60,20 @@ async fn change_document<E: Into<Error>>(
 ) -> Result<Node> {
     let key = attributes_key(node);
     storage.update(node, &key, policy, new).await?;
-    let changed = DocumentChange { keys: vec![key], ..DocumentChange::default() };
+    let changed = DocumentChange {
+        keys: vec![key],
+        ..DocumentChange::default()
+    };
     consolidated::refresh(storage, node, &changed, policy).await?;
-    let wanted = if matches!(node.kind, NodeKind::Array(_)) { Wanted::Array } else { Wanted::Group };
-    let options = OpenOptions { wanted, ..node.open_options() };
+    let wanted = if matches!(node.kind, NodeKind::Array(_)) {
+        Wanted::Array
+    } else {
+        Wanted::Group
+    };
+    let options = OpenOptions {
+        wanted,
+        ..node.open_options()
+    };
     find_node::open_at(storage, &node.path, &options).await
 }
 
@@ -72,18 +89,36 @@ pub(crate) fn object(value: Value) -> Result<Attributes> {
 }
 
 /// The change that sets one attribute.
-pub(crate) fn setting(node: &Node, key: &str, value: &(impl Serialize + ?Sized)) -> Result<AttributeChange> {
+pub(crate) fn setting(
+    node: &Node,
+    key: &str,
+    value: &(impl Serialize + ?Sized),
+) -> Result<AttributeChange> {
     let value = serde_json::to_value(value).map_err(|error| {
-        let what = format!("the attribute {key:?} of {} cannot be JSON: {error}", name(node));
+        let what = format!(
+            "the attribute {key:?} of {} cannot be JSON: {error}",
+            name(node)
+        );
         in_document(node, Error::new(ErrorKind::InvalidArgument, what))
     })?;
-    Ok(AttributeChange::Merge([(key.to_owned(), value)].into_iter().collect()))
+    Ok(AttributeChange::Merge(
+        [(key.to_owned(), value)].into_iter().collect(),
+    ))
 }
 
 /// One attribute as a Rust type.
-pub(crate) fn one<A: DeserializeOwned>(storage: &Storage, node: &Node, key: &str) -> Result<Option<A>> {
-    let value = node.attributes.get(key).map(|value| parsed(node, key, value));
-    value.transpose().map_err(|error| error.in_store(|| storage.name()))
+pub(crate) fn one<A: DeserializeOwned>(
+    storage: &Storage,
+    node: &Node,
+    key: &str,
+) -> Result<Option<A>> {
+    let value = node
+        .attributes
+        .get(key)
+        .map(|value| parsed(node, key, value));
+    value
+        .transpose()
+        .map_err(|error| error.in_store(|| storage.name()))
 }
 
 /// All attributes as one Rust type.
@@ -100,7 +135,10 @@ pub(crate) fn all<A: DeserializeOwned>(storage: &Storage, node: &Node) -> Result
         let error = match current.get() {
             Some(key) => mismatch(node, key, &error),
             None => {
-                let what = format!("the attributes of {} have another form: {error}", name(node));
+                let what = format!(
+                    "the attributes of {} have another form: {error}",
+                    name(node)
+                );
                 in_document(node, Error::new(ErrorKind::WrongType, what))
             }
         };
@@ -113,7 +151,10 @@ fn parsed<A: DeserializeOwned>(node: &Node, key: &str, value: &Value) -> Result<
 }
 
 fn mismatch(node: &Node, key: &str, error: &serde_json::Error) -> Error {
-    let what = format!("the attribute {key:?} of {} has another form: {error}", name(node));
+    let what = format!(
+        "the attribute {key:?} of {} has another form: {error}",
+        name(node)
+    );
     in_document(node, Error::new(ErrorKind::WrongType, what))
 }
 

@@ -19,7 +19,11 @@ pub(crate) struct Counter {
 
 impl Counter {
     pub(crate) fn new(total: u64, run: &RunOptions) -> Self {
-        Self { done: AtomicU64::new(0), total, progress: run.progress.clone() }
+        Self {
+            done: AtomicU64::new(0),
+            total,
+            progress: run.progress.clone(),
+        }
     }
 
     pub(crate) fn add(&self, n: u64) {
@@ -30,8 +34,9 @@ impl Counter {
     }
 }
 
-/// Runs `each` on all items, on this number of threads: each of them makes requests. Meanwhile the calling thread waits
-/// in the way that both stores define, because their runtime may have no other thread.
+/// Runs `each` on all items, on this number of threads: each of them makes requests. Meanwhile the
+/// calling thread waits in the way that both stores define, because their runtime may have no other
+/// thread.
 pub(crate) fn each_on_threads<T: Send, F: Future<Output = Result<()>> + Send>(
     [source, target]: [&Storage; 2],
     run: &RunOptions,
@@ -48,7 +53,9 @@ pub(crate) fn each_on_threads<T: Send, F: Future<Output = Result<()>> + Send>(
     let each = &each;
     let run_all = || {
         while !failed.load(Ordering::Relaxed) {
-            let Some(item) = lock(&items).next() else { return };
+            let Some(item) = lock(&items).next() else {
+                return;
+            };
             let cancel = run.cancel.as_ref();
             let in_target = |item| async move { target.wait_unless(cancel, each(item)) };
             let one = |item| source.wait_unless(cancel, in_target(item));
@@ -90,7 +97,9 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 pub(crate) fn check_cancel(run: &RunOptions) -> Result<()> {
     match &run.cancel {
-        Some(cancel) if cancel.is_cancelled() => Err(Error::new(ErrorKind::Cancelled, "it was cancelled")),
+        Some(cancel) if cancel.is_cancelled() => {
+            Err(Error::new(ErrorKind::Cancelled, "it was cancelled"))
+        }
         _ => Ok(()),
     }
 }

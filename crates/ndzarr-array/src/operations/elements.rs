@@ -22,7 +22,8 @@ use crate::tiles::values::{Fresh, Sources, Stored, Tiles, Values, made};
 
 impl<'o, T: Element> SelectionRead<'o, T> {
     pub(crate) fn tiles(self) -> Result<Tiles<'o>> {
-        self.info.tiles(self.resolved, self.out, self.fresh, self.stored)
+        self.info
+            .tiles(self.resolved, self.out, self.fresh, self.stored)
     }
 }
 
@@ -43,7 +44,12 @@ impl<T: Element> Values<T> for Stored<'_> {
         axes: Vec<TileAxis>,
         fresh: bool,
     ) -> Box<dyn Tile + 'o> {
-        T::tile(BoxOutput { view, axes, fresh, stored: self.0 })
+        T::tile(BoxOutput {
+            view,
+            axes,
+            fresh,
+            stored: self.0,
+        })
     }
 
     fn tiles<'o>(
@@ -53,10 +59,20 @@ impl<T: Element> Values<T> for Stored<'_> {
         out: ArrayViewMutD<'o, T>,
         fresh: Fresh,
     ) -> Result<Tiles<'o>> {
-        T::tiles(SelectionRead { info, resolved, out, fresh, stored: self })
+        T::tiles(SelectionRead {
+            info,
+            resolved,
+            out,
+            fresh,
+            stored: self,
+        })
     }
 
-    fn scatter_tile<'o>(&'o self, places: Places, result: SharedResult<'o, T>) -> Box<dyn Tile + 'o> {
+    fn scatter_tile<'o>(
+        &'o self,
+        places: Places,
+        result: SharedResult<'o, T>,
+    ) -> Box<dyn Tile + 'o> {
         Box::new(ScatterTile::new(places, result, T::cells(self.0)))
     }
 }
@@ -78,12 +94,14 @@ impl ArrayInfo {
         {
             let mut out = self.named(values.blank(&ascending.shape()))?;
             let ascending = Resolved(Resolution::Axes(ascending));
-            self.read_into_view(&ascending, out.view_mut(), Fresh::Yes, values).await?;
+            self.read_into_view(&ascending, out.view_mut(), Fresh::Yes, values)
+                .await?;
             return self.named(axes.in_order(out));
         }
         let order = self.result_order(resolved);
         let mut out = self.named(blank(values, &resolved.shape(), order.as_deref()))?;
-        self.read_into_view(resolved, out.view_mut(), Fresh::Yes, values).await?;
+        self.read_into_view(resolved, out.view_mut(), Fresh::Yes, values)
+            .await?;
         Ok(out)
     }
 
@@ -93,7 +111,9 @@ impl ArrayInfo {
         if self.options.memory_order != MemoryOrder::Stored {
             return None;
         }
-        let Resolution::Axes(Axes { out, .. }) = &resolved.0 else { return None };
+        let Resolution::Axes(Axes { out, .. }) = &resolved.0 else {
+            return None;
+        };
         let stored = self.data().ok()?.stored_axes();
         let mut order: Vec<usize> = (0..out.len()).collect();
         order.sort_by_key(|&at| match out[at] {
@@ -130,7 +150,13 @@ impl ArrayInfo {
             Resolution::Axes(axes) => axes.in_order(out),
             Resolution::Points(_) | Resolution::Mask(_) => Ok(out),
         };
-        self.named(selections.iter().zip(outs.into_iter().flatten()).map(in_order).collect())
+        self.named(
+            selections
+                .iter()
+                .zip(outs.into_iter().flatten())
+                .map(in_order)
+                .collect(),
+        )
     }
 
     /// Reads a selection into existing memory of its shape.
@@ -144,7 +170,8 @@ impl ArrayInfo {
             out.assign(&self.read_elements(resolved).await?);
             return Ok(());
         }
-        self.read_into_view(resolved, out, Fresh::No, &Stored(self.data_type())).await
+        self.read_into_view(resolved, out, Fresh::No, &Stored(self.data_type()))
+            .await
     }
 
     /// Reads a selection whose lists are in ascending order.
@@ -155,11 +182,12 @@ impl ArrayInfo {
         fresh: Fresh,
         values: &impl Values<T>,
     ) -> Result<()> {
-        self.read_many(values.tiles(self, resolved, out, fresh)?).await
+        self.read_many(values.tiles(self, resolved, out, fresh)?)
+            .await
     }
 
-    /// The tiles of a selection whose lists are in ascending order, made just before their chunks are
-    /// read. Compiled once for each size of plain elements.
+    /// The tiles of a selection whose lists are in ascending order, made just before their chunks
+    /// are read. Compiled once for each size of plain elements.
     #[inline(never)]
     pub(crate) fn tiles<'o, T: Clone + Send + Sync>(
         &self,
@@ -193,7 +221,11 @@ impl ArrayInfo {
                     });
                     (region, make)
                 };
-                Ok(self.named(points.by_chunk(self.data()?.grid()))?.into_iter().map(tile).collect())
+                Ok(self
+                    .named(points.by_chunk(self.data()?.grid()))?
+                    .into_iter()
+                    .map(tile)
+                    .collect())
             }
         }
     }
@@ -240,15 +272,19 @@ impl ArrayInfo {
         resolved: &Resolved,
         data: ArrayViewD<'_, T>,
     ) -> Result<()> {
-        let sources = T::sources(SelectionWrite { info: self, resolved, data })?;
+        let sources = T::sources(SelectionWrite {
+            info: self,
+            resolved,
+            data,
+        })?;
         // Not part of the future of each type.
         let written: Pin<Box<dyn Future<Output = Result<()>> + Send + '_>> =
             Box::pin(self.write_sources::<M>(sources));
         written.await
     }
 
-    /// The sources of a selection. Compiled once for each size of plain elements, and not into each call that
-    /// writes it.
+    /// The sources of a selection. Compiled once for each size of plain elements, and not into each
+    /// call that writes it.
     #[inline(never)]
     pub(crate) fn sources<'d, T: Element>(
         &'d self,
@@ -267,7 +303,11 @@ impl ArrayInfo {
                     }
                     None => (axes, CowArray::from(axes.unfold(data))),
                 };
-                let source = T::source(BoxInput { elements, axes: axes.picks(), stored });
+                let source = T::source(BoxInput {
+                    elements,
+                    axes: axes.picks(),
+                    stored,
+                });
                 Ok(vec![(axes.region(), source)])
             }
             Resolution::Mask(mask) if mask.is_large() => {
@@ -288,14 +328,20 @@ impl ArrayInfo {
                     let places = Places::of_points(&points, &of_chunk);
                     (of_chunk.region, scatter_source(places, data, &to_bytes))
                 };
-                Ok(self.named(points.by_chunk(self.data()?.grid()))?.into_iter().map(source).collect())
+                Ok(self
+                    .named(points.by_chunk(self.data()?.grid()))?
+                    .into_iter()
+                    .map(source)
+                    .collect())
             }
         }
     }
 
     pub(crate) async fn write_sources<M: Mode>(&self, sources: Sources<'_>) -> Result<()> {
-        let parts: Vec<Part<'_>> =
-            sources.iter().map(|(region, source)| (region.clone(), &**source as &dyn Source)).collect();
+        let parts: Vec<Part<'_>> = sources
+            .iter()
+            .map(|(region, source)| (region.clone(), &**source as &dyn Source))
+            .collect();
         M::write(self, &parts).await
     }
 
@@ -307,7 +353,11 @@ impl ArrayInfo {
         let stored = self.data_type();
         self.named(T::check(data.view(), stored))?;
         let axes = vec![Picks::ALL; data.ndim()];
-        Ok(T::source(BoxInput { elements: CowArray::from(data), axes, stored }))
+        Ok(T::source(BoxInput {
+            elements: CowArray::from(data),
+            axes,
+            stored,
+        }))
     }
 
     /// The selection of a chunk; in a sharded array, of an inner chunk.
@@ -324,18 +374,33 @@ impl ArrayInfo {
 }
 
 /// A result that is still to be read, with its axes in this order in memory.
-fn blank<T>(values: &impl Values<T>, shape: &[usize], order: Option<&[usize]>) -> Result<ArrayD<T>> {
-    let Some(order) = order else { return values.blank(shape) };
+fn blank<T>(
+    values: &impl Values<T>,
+    shape: &[usize],
+    order: Option<&[usize]>,
+) -> Result<ArrayD<T>> {
+    let Some(order) = order else {
+        return values.blank(shape);
+    };
     let in_memory: Vec<usize> = order.iter().map(|&axis| shape[axis]).collect();
     let mut places = vec![0; order.len()];
-    order.iter().enumerate().for_each(|(place, &axis)| places[axis] = place);
+    order
+        .iter()
+        .enumerate()
+        .for_each(|(place, &axis)| places[axis] = place);
     Ok(values.blank(&in_memory)?.permuted_axes(IxDyn(&places)))
 }
 
 /// A result for scattered elements, of which each may have several cells.
 fn shared<T>(out: ArrayViewMutD<'_, T>) -> Result<SharedResult<'_, T>> {
-    let out = if out.ndim() == 1 { out.insert_axis(Axis(1)) } else { out };
-    let rows = out.into_dimensionality().map_err(|error| Error::new(ErrorKind::WrongShape, error))?;
+    let out = if out.ndim() == 1 {
+        out.insert_axis(Axis(1))
+    } else {
+        out
+    };
+    let rows = out
+        .into_dimensionality()
+        .map_err(|error| Error::new(ErrorKind::WrongShape, error))?;
     Ok(SharedResult::new(rows))
 }
 
@@ -345,7 +410,11 @@ fn scatter_source<'d, T: Element>(
     values: ArrayView1<'d, T>,
     to_bytes: &ToBytes<T>,
 ) -> Box<dyn Source + 'd> {
-    Box::new(ScatterSource::new(places, CowArray::from(values), Arc::clone(to_bytes)))
+    Box::new(ScatterSource::new(
+        places,
+        CowArray::from(values),
+        Arc::clone(to_bytes),
+    ))
 }
 
 /// Makes the result of a selection, and its tile, just before it is read.
@@ -358,12 +427,20 @@ fn make_tile<'o, T: Send>(
     Box::new(move || {
         let blank = blank(values, &axes.shape(), order.as_deref());
         let blank = blank.map_err(|error| EngineCause::Tile(error.into()))?;
-        Ok(values.tile(axes.unfold(out.insert(blank).view_mut()), selected(axes), true))
+        Ok(values.tile(
+            axes.unfold(out.insert(blank).view_mut()),
+            selected(axes),
+            true,
+        ))
     })
 }
 
 /// The axes of the tile of a selection.
 pub(crate) fn selected(axes: &Axes) -> Vec<TileAxis> {
     let axis = |(len, picks)| TileAxis { len, picks };
-    lengths(&axes.region()).into_iter().zip(axes.picks()).map(axis).collect()
+    lengths(&axes.region())
+        .into_iter()
+        .zip(axes.picks())
+        .map(axis)
+        .collect()
 }

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use ndarray::{
-    ArrayBase, ArrayD, ArrayView, ArrayViewMut, ArrayViewMutD, Axis, CowArray, IxDyn, RawData, ShapeError,
-    Slice,
+    ArrayBase, ArrayD, ArrayView, ArrayViewMut, ArrayViewMutD, Axis, CowArray, IxDyn, RawData,
+    ShapeError, Slice,
 };
 use ndzarr_engine::{Source, Tile};
 use ndzarr_grid::{Picks, Region};
@@ -25,8 +25,8 @@ use crate::tiles::places::Places;
 use crate::tiles::scatter::{ScatterTile, SharedResult};
 use crate::tiles::values::{Fresh, Tiles, Values, made};
 
-/// Runs `$body` with `$t` the bytes of an element, if any bytes are one and their number is that of a plain
-/// type. These are copied as fast as typed elements. Otherwise runs `$other`.
+/// Runs `$body` with `$t` the bytes of an element, if any bytes are one and their number is that of
+/// a plain type. These are copied as fast as typed elements. Otherwise runs `$other`.
 macro_rules! with_plain {
     ($data_type:expr, $t:ident => $body:expr, $other:expr) => {
         match $data_type.elem_size().filter(|_| $data_type.is_any_bits()) {
@@ -47,7 +47,8 @@ macro_rules! with_plain {
 impl ArrayInfo {
     pub(crate) async fn read_bytes(&self, resolved: &Resolved) -> Result<Vec<u8>> {
         let mut bytes = self.named(blank_bytes(&resolved.shape(), self.elem_size()?))?;
-        self.read_packed(resolved, &mut bytes, Fresh::Yes, None).await?;
+        self.read_packed(resolved, &mut bytes, Fresh::Yes, None)
+            .await?;
         Ok(bytes)
     }
 
@@ -56,7 +57,8 @@ impl ArrayInfo {
         self.read_packed(resolved, out, Fresh::No, None).await
     }
 
-    /// Reads a selection into memory of its length, or a region into its part of memory for a larger one.
+    /// Reads a selection into memory of its length, or a region into its part of memory for a
+    /// larger one.
     async fn read_packed(
         &self,
         resolved: &Resolved,
@@ -64,23 +66,35 @@ impl ArrayInfo {
         fresh: Fresh,
         part: Option<(&Region, &Region)>,
     ) -> Result<()> {
-        let packed = Packed { data_type: self.data_type(), size: self.elem_size()? };
+        let packed = Packed {
+            data_type: self.data_type(),
+            size: self.elem_size()?,
+        };
         if let Some(ascending) = resolved.ascending() {
             let mut bytes = self.named(blank_bytes(&ascending.shape(), packed.size))?;
-            self.read_many(self.packed_tiles(&ascending, &mut bytes, Fresh::Yes, None, &packed)?).await?;
+            self.read_many(self.packed_tiles(&ascending, &mut bytes, Fresh::Yes, None, &packed)?)
+                .await?;
             let bytes = self.named(packed.in_order(resolved, ascending.shape(), bytes))?;
             out.copy_from_slice(&bytes);
             return Ok(());
         }
-        self.read_many(self.packed_tiles(resolved, out, fresh, part, &packed)?).await
+        self.read_many(self.packed_tiles(resolved, out, fresh, part, &packed)?)
+            .await
     }
 
     /// Reads many selections as one task.
     pub(crate) async fn read_many_bytes(&self, selections: &[Resolved]) -> Result<Vec<Vec<u8>>> {
-        let packed = Packed { data_type: self.data_type(), size: self.elem_size()? };
+        let packed = Packed {
+            data_type: self.data_type(),
+            size: self.elem_size()?,
+        };
         let ascending: Vec<Cow<'_, Resolved>> = selections
             .iter()
-            .map(|resolved| resolved.ascending().map_or(Cow::Borrowed(resolved), Cow::Owned))
+            .map(|resolved| {
+                resolved
+                    .ascending()
+                    .map_or(Cow::Borrowed(resolved), Cow::Owned)
+            })
             .collect();
         let blank = |resolved: &Cow<'_, Resolved>| blank_bytes(&resolved.shape(), packed.size);
         let mut outs = self.named(ascending.iter().map(blank).collect::<Result<Vec<_>>>())?;
@@ -120,7 +134,11 @@ impl ArrayInfo {
         self.tiles(resolved, part_of(view, part), fresh, packed)
     }
 
-    pub(crate) async fn write_bytes<M: Mode>(&self, resolved: &Resolved, bytes: &[u8]) -> Result<()> {
+    pub(crate) async fn write_bytes<M: Mode>(
+        &self,
+        resolved: &Resolved,
+        bytes: &[u8],
+    ) -> Result<()> {
         self.elem_size()?;
         self.check_packed(bytes)?;
         let size = self.check_bytes(resolved, bytes.len())?;
@@ -147,8 +165,8 @@ impl ArrayInfo {
         self.write_sources::<M>(sources).await
     }
 
-    /// Reads a selection whose lists are in ascending order into a part, which is a region, of memory that holds the
-    /// packed elements of a larger one.
+    /// Reads a selection whose lists are in ascending order into a part, which is a region, of
+    /// memory that holds the packed elements of a larger one.
     pub(crate) async fn read_part(
         &self,
         resolved: &Resolved,
@@ -156,7 +174,8 @@ impl ArrayInfo {
         region: &Region,
         whole: &Region,
     ) -> Result<()> {
-        self.read_packed(resolved, memory, Fresh::No, Some((region, whole))).await
+        self.read_packed(resolved, memory, Fresh::No, Some((region, whole)))
+            .await
     }
 
     /// The elements of a region, in memory that holds the packed elements of a larger one.
@@ -189,15 +208,23 @@ impl ArrayInfo {
         bytes: &'b [u8],
     ) -> Result<(Vec<usize>, Box<dyn Source + 'b>)> {
         let wrong = |what: &str| {
-            let what =
-                format!("{} bytes along axis {axis} of an array of {:?}: {what}", bytes.len(), self.shape());
+            let what = format!(
+                "{} bytes along axis {axis} of an array of {:?}: {what}",
+                bytes.len(),
+                self.shape()
+            );
             self.name(Error::new(ErrorKind::WrongShape, what))
         };
         let size = self.elem_size()?;
         self.check_packed(bytes)?;
         let mut shape = self.shape().to_vec();
-        *shape.get_mut(axis).ok_or_else(|| wrong("there is no such axis"))? = 1;
-        let row = shape.iter().try_fold(size as u64, |len, &n| len.checked_mul(n)).filter(|&row| row > 0);
+        *shape
+            .get_mut(axis)
+            .ok_or_else(|| wrong("there is no such axis"))? = 1;
+        let row = shape
+            .iter()
+            .try_fold(size as u64, |len, &n| len.checked_mul(n))
+            .filter(|&row| row > 0);
         let row = row.ok_or_else(|| wrong("it has no elements across the axis"))?;
         let len = bytes.len() as u64;
         if !len.is_multiple_of(row) {
@@ -209,14 +236,23 @@ impl ArrayInfo {
         shape.push(size);
         let bytes = self.named(ArrayView::from_shape(IxDyn(&shape), bytes).map_err(too_large))?;
         shape.pop();
-        Ok((shape, Box::new(BoxSource { elements: CowArray::from(bytes), axes, cells: WriteBytes })))
+        Ok((
+            shape,
+            Box::new(BoxSource {
+                elements: CowArray::from(bytes),
+                axes,
+                cells: WriteBytes,
+            }),
+        ))
     }
 
     fn elem_size(&self) -> Result<usize> {
         let size = self.data_type().elem_size().filter(|&size| size > 0);
         self.named(size.ok_or_else(|| {
-            let what =
-                format!("{} has no fixed size, so its elements are not packed bytes", self.data_type());
+            let what = format!(
+                "{} has no fixed size, so its elements are not packed bytes",
+                self.data_type()
+            );
             Error::new(ErrorKind::InvalidArgument, what)
         }))
     }
@@ -233,21 +269,28 @@ impl ArrayInfo {
     }
 
     pub(crate) fn check_packed(&self, bytes: &[u8]) -> Result<()> {
-        let Some(element) = wrong_element(bytes, self.data_type()) else { return Ok(()) };
+        let Some(element) = wrong_element(bytes, self.data_type()) else {
+            return Ok(());
+        };
         let what = not_an_element(element, self.data_type());
         Err(self.name(Error::new(ErrorKind::InvalidArgument, what)))
     }
 }
 
-/// The part of a view that is one region of another, which the view is of. Behind the axes of the array
-/// there may be others.
+/// The part of a view that is one region of another, which the view is of. Behind the axes of the
+/// array there may be others.
 pub(crate) fn part_of<S: RawData>(
     mut view: ArrayBase<S, IxDyn>,
     part: Option<(&Region, &Region)>,
 ) -> ArrayBase<S, IxDyn> {
-    let Some((part, whole)) = part else { return view };
+    let Some((part, whole)) = part else {
+        return view;
+    };
     for (axis, range) in part.relative_to(&whole.start()).ranges().iter().enumerate() {
-        view.slice_axis_inplace(Axis(axis), Slice::from(range.start as usize..range.end as usize));
+        view.slice_axis_inplace(
+            Axis(axis),
+            Slice::from(range.start as usize..range.end as usize),
+        );
     }
     view
 }
@@ -261,12 +304,23 @@ struct Packed<'d> {
 
 impl<'d> Packed<'d> {
     fn cells(&self) -> ReadBytes<'d> {
-        ReadBytes { data_type: self.data_type, size: self.size }
+        ReadBytes {
+            data_type: self.data_type,
+            size: self.size,
+        }
     }
 
-    /// Brings elements of this shape, which were read in ascending order, into the order of the lists.
-    fn in_order(&self, resolved: &Resolved, mut shape: Vec<usize>, bytes: Vec<u8>) -> Result<Vec<u8>> {
-        let Resolution::Axes(axes) = &resolved.0 else { return Ok(bytes) };
+    /// Brings elements of this shape, which were read in ascending order, into the order of the
+    /// lists.
+    fn in_order(
+        &self,
+        resolved: &Resolved,
+        mut shape: Vec<usize>,
+        bytes: Vec<u8>,
+    ) -> Result<Vec<u8>> {
+        let Resolution::Axes(axes) = &resolved.0 else {
+            return Ok(bytes);
+        };
         shape.push(self.size);
         let elements = ArrayD::from_shape_vec(IxDyn(&shape), bytes).map_err(too_large)?;
         Ok(axes.in_order(elements)?.into_raw_vec_and_offset().0)
@@ -287,7 +341,11 @@ impl Values<u8> for Packed<'_> {
         Box::new(BoxTile::new(view, axes, fresh, self.cells()))
     }
 
-    fn scatter_tile<'o>(&'o self, places: Places, result: SharedResult<'o, u8>) -> Box<dyn Tile + 'o> {
+    fn scatter_tile<'o>(
+        &'o self,
+        places: Places,
+        result: SharedResult<'o, u8>,
+    ) -> Box<dyn Tile + 'o> {
         Box::new(ScatterTile::new(places, result, self.cells()))
     }
 }

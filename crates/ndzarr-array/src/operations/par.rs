@@ -18,10 +18,10 @@ use crate::operations::each::{Counter, each_on_threads, lock};
 /// Folds the chunks of an array on several threads: `fold` adds the elements of a chunk to the
 /// value of its thread, `reduce` combines two values, and `identity` makes the initial ones.
 ///
-/// Each chunk (each inner chunk, if there are shards) is read once; `fold` gets the part of it inside
-/// the array, as an `ArrayD<T>` or [`AnyElements`](crate::AnyElements), and that part's place. A chunk
-/// that is not stored is the fill value; [`par_fold_stored`] leaves such
-/// chunks out. The order is not defined.
+/// Each chunk (each inner chunk, if there are shards) is read once; `fold` gets the part of it
+/// inside the array, as an `ArrayD<T>` or [`AnyElements`](crate::AnyElements), and that part's
+/// place. A chunk that is not stored is the fill value; [`par_fold_stored`] leaves such chunks out.
+/// The order is not defined.
 ///
 /// The array's [`RunOptions`] set the number of threads, cancelling, and the progress that is
 /// called for each chunk. [`bytes_in_flight`](RunOptions#structfield.bytes_in_flight) limits what
@@ -29,8 +29,8 @@ use crate::operations::each::{Counter, each_on_threads, lock};
 /// use rayon as well, unless that task belongs to the same pool: its threads could then all be
 /// waiting.
 ///
-/// It has no asynchronous form, since `fold` computes and would keep a runtime's thread from its other
-/// tasks: there, call it from a thread for blocking work.
+/// It has no asynchronous form, since `fold` computes and would keep a runtime's thread from its
+/// other tasks: there, call it from a thread for blocking work.
 ///
 /// # Errors
 /// A chunk is corrupt; the store fails; the call was cancelled.
@@ -85,7 +85,11 @@ pub fn par_fold_stored<E: ElementType, A: Send>(
     reduce: impl Fn(A, A) -> A,
 ) -> Result<(A, u64)> {
     let grid = array.info.inner_grid()?;
-    let units: Vec<Region> = array.units().stored()?.map(|unit| Region::new(unit.ranges)).collect();
+    let units: Vec<Region> = array
+        .units()
+        .stored()?
+        .map(|unit| Region::new(unit.ranges))
+        .collect();
     let mut n = 0_u64;
     let mut left_out = bytes(array.info.shape(), 1);
     for unit in &units {
@@ -93,7 +97,10 @@ pub fn par_fold_stored<E: ElementType, A: Send>(
         left_out = left_out.saturating_sub(unit.n_elements().unwrap_or(u64::MAX));
     }
     let regions = units.iter().flat_map(|unit| parts_of(&grid, unit));
-    Ok((fold_regions(array, (regions, n), identity, fold, reduce)?, left_out))
+    Ok((
+        fold_regions(array, (regions, n), identity, fold, reduce)?,
+        left_out,
+    ))
 }
 
 /// Folds regions of an array, whose number is for the progress.
@@ -132,14 +139,15 @@ fn fold_regions<E: ElementType, A: Send>(
 }
 
 /// Computes an array, block by block on several threads: `block` gets a place in it and returns the
-/// elements there, as an `ArrayD<T>` or [`AnyElements`](crate::AnyElements). It may read other arrays.
+/// elements there, as an `ArrayD<T>` or [`AnyElements`](crate::AnyElements). It may read other
+/// arrays.
 ///
 /// A block consists of whole chunks (shards, if there are). The options of the array apply as for
 /// [`par_fold`]. Elements of variable size count with what they take without their contents.
 ///
 /// # Errors
-/// One of `block`; its result has another shape than its place; a codec or the store fails; the call
-/// was cancelled. Blocks that were written stay.
+/// One of `block`; its result has another shape than its place; a codec or the store fails; the
+/// call was cancelled. Blocks that were written stay.
 ///
 /// ```
 /// use ndarray::s;
@@ -183,16 +191,16 @@ pub fn par_write<T: ElementType, E: From<Error> + Send>(
 
 /// Computes an array from another one of the same shape, block by block on several threads.
 ///
-/// A block consists of whole chunks (shards, if there are) of the target; `map` gets the elements of
-/// the source in it and its place, and returns as many for the target. The target may be the source
-/// itself. Blocks are larger than one chunk where that saves decoding chunks of the source again.
-/// [`par_write`] computes an array from others of any shape.
+/// A block consists of whole chunks (shards, if there are) of the target; `map` gets the elements
+/// of the source in it and its place, and returns as many for the target. The target may be the
+/// source itself. Blocks are larger than one chunk where that saves decoding chunks of the source
+/// again. [`par_write`] computes an array from others of any shape.
 ///
 /// The options of the source apply as for [`par_fold`]; those of the target say how it is written.
 ///
 /// # Errors
-/// The shapes of the arrays, or of a block and its result, differ; a chunk is corrupt; a store fails;
-/// the call was cancelled. Blocks that were written stay.
+/// The shapes of the arrays, or of a block and its result, differ; a chunk is corrupt; a store
+/// fails; the call was cancelled. Blocks that were written stay.
 ///
 /// ```
 /// use ndzarr::{Array, MemoryStore, par_map};
@@ -218,13 +226,24 @@ pub fn par_map<S: ElementType, T: ElementType>(
     let reads = &part(from, run);
     let block = |region: Region| {
         let map = &map;
-        async move { Ok(map(&region, S::read(reads, &reads.resolve(&region)?).await?)) }
+        async move {
+            Ok(map(
+                &region,
+                S::read(reads, &reads.resolve(&region)?).await?,
+            ))
+        }
     };
-    write_blocks::<T, _>(from, to, run, (&decoded_shape(from)?, S::byte_len(from)), block)
+    write_blocks::<T, _>(
+        from,
+        to,
+        run,
+        (&decoded_shape(from)?, S::byte_len(from)),
+        block,
+    )
 }
 
-/// Writes blocks of an array, which are made from what is decoded of another, of this shape and with
-/// elements of this many bytes.
+/// Writes blocks of an array, which are made from what is decoded of another, of this shape and
+/// with elements of this many bytes.
 fn write_blocks<T: ElementType, F: Future<Output = Result<T::Elements>> + Send>(
     from: &ArrayInfo,
     to: &ArrayInfo,
@@ -234,7 +253,10 @@ fn write_blocks<T: ElementType, F: Future<Output = Result<T::Elements>> + Send>(
 ) -> Result<()> {
     let (grid, threads) = blocks(to, run, decoded, [byte_len, T::byte_len(to)])?;
     let shape = to.shape();
-    let counter = Counter::new(grid.n_overlaps(&Region::whole(shape)).unwrap_or(u64::MAX), run);
+    let counter = Counter::new(
+        grid.n_overlaps(&Region::whole(shape)).unwrap_or(u64::MAX),
+        run,
+    );
     let writes = part(to, &to.options);
     let each = |region: Region| {
         let writes = &writes;
@@ -246,12 +268,24 @@ fn write_blocks<T: ElementType, F: Future<Output = Result<T::Elements>> + Send>(
             Ok(())
         }
     };
-    all(from, to, run, threads, parts_of(&grid, &Region::whole(shape)), each)
+    all(
+        from,
+        to,
+        run,
+        threads,
+        parts_of(&grid, &Region::whole(shape)),
+        each,
+    )
 }
 
-/// The blocks that are written, each of whole chunks, and the number of threads for them. `sizes`: the bytes of an
-/// element that is read, and of one that is written.
-fn blocks(to: &ArrayInfo, run: &RunOptions, decoded: &[u64], sizes: [u64; 2]) -> Result<(ChunkGrid, usize)> {
+/// The blocks that are written, each of whole chunks, and the number of threads for them. `sizes`:
+/// the bytes of an element that is read, and of one that is written.
+fn blocks(
+    to: &ArrayInfo,
+    run: &RunOptions,
+    decoded: &[u64],
+    sizes: [u64; 2],
+) -> Result<(ChunkGrid, usize)> {
     let shape = to.shape();
     let units = to.grid()?;
     let task = Task {
@@ -265,17 +299,26 @@ fn blocks(to: &ArrayInfo, run: &RunOptions, decoded: &[u64], sizes: [u64; 2]) ->
         lanes: 1,
     };
     // What is encoded takes as much again, and so does a chunk that is decoded.
-    let unit = task.least_room().saturating_add(bytes(decoded, sizes[0])).saturating_mul(2);
+    let unit = task
+        .least_room()
+        .saturating_add(bytes(decoded, sizes[0]))
+        .saturating_mul(2);
     let threads = threads_for(run, unit);
     // Small enough for each thread to have several.
     let whole = bytes(shape, sizes[0].max(sizes[1]));
-    let room =
-        (run.bytes_in_flight / 2 / threads as u64).min(whole / (2 * threads as u64)).max(task.least_room());
+    let room = (run.bytes_in_flight / 2 / threads as u64)
+        .min(whole / (2 * threads as u64))
+        .max(task.least_room());
     let larger = Task { room, ..task }.grown(None, false);
-    let larger: Vec<u64> = larger.iter().flat_map(|plan| &plan.block).map(|&len| len.max(1)).collect();
+    let larger: Vec<u64> = larger
+        .iter()
+        .flat_map(|plan| &plan.block)
+        .map(|&len| len.max(1))
+        .collect();
     let grid = match units.clone() {
         grid if grid.is_regular() => to.named(
-            ChunkGrid::regular(shape, &larger).map_err(|error| Error::new(ErrorKind::WrongShape, error)),
+            ChunkGrid::regular(shape, &larger)
+                .map_err(|error| Error::new(ErrorKind::WrongShape, error)),
         )?,
         grid => grid,
     };
@@ -291,7 +334,9 @@ fn part(info: &ArrayInfo, options: &RunOptions) -> ArrayInfo {
 }
 
 fn bytes(shape: &[u64], size: u64) -> u64 {
-    shape.iter().fold(size.max(1), |bytes, &n| bytes.saturating_mul(n))
+    shape
+        .iter()
+        .fold(size.max(1), |bytes, &n| bytes.saturating_mul(n))
 }
 
 /// How many threads may each have this number of bytes in memory.
@@ -302,7 +347,8 @@ fn threads_for(run: &RunOptions, bytes: u64) -> usize {
 
 /// The parts of the chunks in a region that are inside the array.
 fn parts_of(grid: &ChunkGrid, region: &Region) -> impl Iterator<Item = Region> + Send {
-    grid.overlaps(region).filter_map(|overlap| grid.clipped_region(&overlap.chunk))
+    grid.overlaps(region)
+        .filter_map(|overlap| grid.clipped_region(&overlap.chunk))
 }
 
 /// Runs `each` on regions.

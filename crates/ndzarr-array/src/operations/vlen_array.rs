@@ -13,18 +13,26 @@ impl ArrayInfo {
         Ok(self.read_elements(resolved).await?.into_iter().collect())
     }
 
-    pub(crate) async fn write_vlen<M: Mode>(&self, resolved: &Resolved, elements: &[Vec<u8>]) -> Result<()> {
+    pub(crate) async fn write_vlen<M: Mode>(
+        &self,
+        resolved: &Resolved,
+        elements: &[Vec<u8>],
+    ) -> Result<()> {
         self.check_vlen()?;
         let elements = ArrayView::from_shape(IxDyn(&resolved.shape()), elements);
         let elements = elements.map_err(|error| Error::new(ErrorKind::WrongShape, error));
-        self.write_elements::<M, _>(resolved, self.named(elements)?).await
+        self.write_elements::<M, _>(resolved, self.named(elements)?)
+            .await
     }
 
     fn check_vlen(&self) -> Result<()> {
         match self.data_type().elem_size() {
             None => Ok(()),
             Some(_) => {
-                let what = format!("{} has a fixed size: its elements are bytes", self.data_type());
+                let what = format!(
+                    "{} has a fixed size: its elements are bytes",
+                    self.data_type()
+                );
                 Err(self.name(Error::new(ErrorKind::InvalidArgument, what)))
             }
         }

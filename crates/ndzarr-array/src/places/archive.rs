@@ -27,8 +27,13 @@ pub(crate) fn is_new(path: &Path) -> bool {
 }
 
 fn is_named(path: &Path) -> bool {
-    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-    ["zip", "ozx"].iter().any(|known| ending.eq_ignore_ascii_case(known))
+    let ending = path
+        .extension()
+        .and_then(|ending| ending.to_str())
+        .unwrap_or_default();
+    ["zip", "ozx"]
+        .iter()
+        .any(|known| ending.eq_ignore_ascii_case(known))
 }
 
 /// Begins an archive.
@@ -40,18 +45,27 @@ pub(crate) fn create(
 ) -> Result<(Storage, Finish)> {
     let named = |error: StoreError| Error::from(error).in_store(|| path.display().to_string());
     if path.exists() && existing != Existing::Replace {
-        return Err(Error::new(ErrorKind::AlreadyExists, format!("{}: a file is there", path.display())));
+        return Err(Error::new(
+            ErrorKind::AlreadyExists,
+            format!("{}: a file is there", path.display()),
+        ));
     }
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
         let what = format!("{}: the name of an archive is not UTF-8", path.display());
         return Err(Error::new(ErrorKind::InvalidArgument, what));
     };
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let parent = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
     let folder = folder_store::open(parent.unwrap_or_else(|| Path::new(".")), environment)?;
     let archive = ndzarr_store_zip::ZipWriter::create(folder, Key::new(name)?).map_err(named)?;
     let storage = Storage::from(&archive);
     let name = path.display().to_string();
-    let finish = move || archive.finish().map_err(|error| Error::from(error).in_store(|| name));
+    let finish = move || {
+        archive
+            .finish()
+            .map_err(|error| Error::from(error).in_store(|| name))
+    };
     Ok((storage, Box::new(finish)))
 }
 
@@ -63,10 +77,14 @@ pub(crate) fn create(path: &Path, _: &Environment, _: Existing) -> Result<(Stora
 #[cfg(feature = "zip")]
 pub(crate) fn open(path: &Path) -> Result<Storage> {
     if !path.is_file() {
-        return Err(Error::new(ErrorKind::NotFound, format!("{}: no such archive", path.display())));
+        return Err(Error::new(
+            ErrorKind::NotFound,
+            format!("{}: no such archive", path.display()),
+        ));
     }
     let archive = ndzarr_store_zip::ZipStore::open_file(path);
-    let archive = archive.map_err(|error| Error::from(error).in_store(|| path.display().to_string()))?;
+    let archive =
+        archive.map_err(|error| Error::from(error).in_store(|| path.display().to_string()))?;
     let warnings = warnings(&archive);
     Ok(Storage::blocking(archive).with_warnings(warnings))
 }
@@ -98,7 +116,11 @@ fn warnings<S>(archive: &ndzarr_store_zip::ZipStore<S>) -> Vec<String> {
     }
     let first: Vec<String> = first.iter().map(|name| format!("{name:?}")).collect();
     let more = n - first.len() as u64;
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let more = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
     vec![format!(
         "entries of the archive whose names cannot be keys are not shown: {}{more}",
         first.join(", ")
@@ -122,5 +144,8 @@ pub(crate) fn open_remote(_: Arc<dyn AsyncStore>, name: &str) -> Result<Storage>
 
 #[cfg(not(feature = "zip"))]
 fn without_zip(path: &dyn std::fmt::Display) -> Error {
-    Error::new(ErrorKind::Unsupported, format!("{path} is an archive: enable the feature `zip`"))
+    Error::new(
+        ErrorKind::Unsupported,
+        format!("{path} is an archive: enable the feature `zip`"),
+    )
 }

@@ -16,7 +16,10 @@ const DURABILITY: &str = "NDZARR_DURABILITY";
 /// The variable has no level.
 pub(crate) fn open(root: &Path, environment: &Environment) -> Result<FsStore> {
     let store = FsStore::builder(root);
-    let Some(name) = environment.variable(DURABILITY).filter(|name| !name.is_empty()) else {
+    let Some(name) = environment
+        .variable(DURABILITY)
+        .filter(|name| !name.is_empty())
+    else {
         return Ok(store.build());
     };
     let level = Durability::from_name(&name).ok_or_else(|| {

@@ -28,7 +28,10 @@ pub(crate) struct Located {
 impl Located {
     /// The place for work whose requests another task makes.
     pub(crate) fn relayed(self, relay: &Relay) -> Self {
-        Self { storage: self.storage.relayed(relay), ..self }
+        Self {
+            storage: self.storage.relayed(relay),
+            ..self
+        }
     }
 
     /// Refuses a format other than the one that the URL names.
@@ -36,7 +39,9 @@ impl Located {
         #[cfg(feature = "fs")]
         if self.format.is_some_and(|named| !named.allows(format)) {
             let what = format!("the format is {format}, and the URL names another one");
-            return Err(Error::new(ErrorKind::InvalidArgument, what).in_store(|| self.storage.name()));
+            return Err(
+                Error::new(ErrorKind::InvalidArgument, what).in_store(|| self.storage.name())
+            );
         }
         let _ = format;
         Ok(())

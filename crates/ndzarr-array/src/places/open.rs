@@ -14,7 +14,10 @@ impl OpenOptions<Blocking> {
     ///
     /// # Errors
     /// As for [`Array::open`].
-    pub fn open_array<E: ElementType>(&self, place: impl Into<Place>) -> Result<ArrayIn<E, Blocking>> {
+    pub fn open_array<E: ElementType>(
+        &self,
+        place: impl Into<Place>,
+    ) -> Result<ArrayIn<E, Blocking>> {
         let place = place.into().locate()?;
         let info = place.storage.clone().wait(self.array(place))?;
         info.named(E::check_stored(info.data_type()))?;
@@ -27,7 +30,11 @@ impl OpenOptions<Blocking> {
     /// As for [`Group::open`].
     pub fn open_group(&self, place: impl Into<Place>) -> Result<GroupIn<Blocking>> {
         let place = place.into().locate()?;
-        place.storage.clone().wait(self.group(place)).map(GroupIn::from)
+        place
+            .storage
+            .clone()
+            .wait(self.group(place))
+            .map(GroupIn::from)
     }
 
     /// Opens the array or group at a place.
@@ -36,7 +43,11 @@ impl OpenOptions<Blocking> {
     /// As for [`AnyNode::open`].
     pub fn open_node(&self, place: impl Into<Place>) -> Result<AnyNode<Blocking>> {
         let place = place.into().locate()?;
-        place.storage.clone().wait(self.node(place)).map(AnyNode::from)
+        place
+            .storage
+            .clone()
+            .wait(self.node(place))
+            .map(AnyNode::from)
     }
 }
 
@@ -52,7 +63,9 @@ impl OpenOptions<Asynchronous> {
         let options = self.clone();
         let place = place.into().located().await?;
         let storage = place.storage.clone();
-        let info = storage.on_pool(|| async move { options.array(place).await }).await?;
+        let info = storage
+            .on_pool(|| async move { options.array(place).await })
+            .await?;
         info.named(E::check_stored(info.data_type()))?;
         Ok(info.into())
     }
@@ -65,7 +78,10 @@ impl OpenOptions<Asynchronous> {
         let options = self.clone();
         let place = place.into().located().await?;
         let storage = place.storage.clone();
-        storage.on_pool(|| async move { options.group(place).await }).await.map(GroupIn::from)
+        storage
+            .on_pool(|| async move { options.group(place).await })
+            .await
+            .map(GroupIn::from)
     }
 
     /// Opens the array or group at a place.
@@ -76,7 +92,10 @@ impl OpenOptions<Asynchronous> {
         let options = self.clone();
         let place = place.into().located().await?;
         let storage = place.storage.clone();
-        storage.on_pool(|| async move { options.node(place).await }).await.map(AnyNode::from)
+        storage
+            .on_pool(|| async move { options.node(place).await })
+            .await
+            .map(AnyNode::from)
     }
 }
 

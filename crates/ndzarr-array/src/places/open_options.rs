@@ -5,8 +5,8 @@ use std::marker::PhantomData;
 use ndzarr_codec::CodecRegistry;
 use ndzarr_engine::Cache;
 use ndzarr_metadata::{
-    ConsolidatedUse, Extensions, Format, Known, Limits, N5Axes, N5VersionCheck, Node, NodeKind, UnknownType,
-    Wanted,
+    ConsolidatedUse, Extensions, Format, Known, Limits, N5Axes, N5VersionCheck, Node, NodeKind,
+    UnknownType, Wanted,
 };
 
 use crate::arrays::info::ArrayInfo;
@@ -30,8 +30,20 @@ pub struct OpenOptions<M> {
 /// The options for asynchronous calls.
 impl From<OpenOptions<Blocking>> for OpenOptions<Asynchronous> {
     fn from(options: OpenOptions<Blocking>) -> Self {
-        let OpenOptions { metadata, registry, cache, read_only, .. } = options;
-        Self { metadata, registry, cache, read_only, mode: PhantomData }
+        let OpenOptions {
+            metadata,
+            registry,
+            cache,
+            read_only,
+            ..
+        } = options;
+        Self {
+            metadata,
+            registry,
+            cache,
+            read_only,
+            mode: PhantomData,
+        }
     }
 }
 
@@ -73,9 +85,9 @@ impl<M> OpenOptions<M> {
     /// `None`, the default: as stated; the default of Zarr v2 is `.`. Also applies to nodes opened
     /// through a group. N5 has only `/`.
     ///
-    /// Some programs nest the chunks of Zarr v2 without saying so, or say it wrongly. A read that finds
-    /// no chunk looks whether chunks lie under the other separator, and is then an error, as is a write
-    /// that would begin a second set of chunks. Chunks under both are never guessed at.
+    /// Some programs nest the chunks of Zarr v2 without saying so, or say it wrongly. A read that
+    /// finds no chunk looks whether chunks lie under the other separator, and is then an error, as
+    /// is a write that would begin a second set of chunks. Chunks under both are never guessed at.
     ///
     /// ```
     /// use ndzarr::{Array, ErrorKind, MemoryStore, OpenOptions};
@@ -105,9 +117,9 @@ impl<M> OpenOptions<M> {
         self
     }
 
-    /// The draft: opens an array of an unknown data type, to be read only and with a warning, as the
-    /// first known type that its document names as a fallback. Default: an error. Also applies to
-    /// nodes opened through a group.
+    /// The draft: opens an array of an unknown data type, to be read only and with a warning, as
+    /// the first known type that its document names as a fallback. Default: an error. Also applies
+    /// to nodes opened through a group.
     #[must_use]
     pub fn fallback_types(mut self) -> Self {
         self.metadata.unknown_type = UnknownType::Fallback;
@@ -137,8 +149,8 @@ impl<M> OpenOptions<M> {
         self
     }
 
-    /// Keeps chunks in this cache, which any number of arrays may share. Also applies to nodes opened
-    /// through a group.
+    /// Keeps chunks in this cache, which any number of arrays may share. Also applies to nodes
+    /// opened through a group.
     ///
     /// ```
     /// use ndzarr::{Array, Cache, MemoryStore, OpenOptions, s};
@@ -180,7 +192,10 @@ impl<M> OpenOptions<M> {
     }
 
     fn wanting(&self, wanted: Wanted) -> ndzarr_metadata::OpenOptions {
-        ndzarr_metadata::OpenOptions { wanted, ..self.metadata.clone() }
+        ndzarr_metadata::OpenOptions {
+            wanted,
+            ..self.metadata.clone()
+        }
     }
 
     async fn find(
@@ -189,7 +204,11 @@ impl<M> OpenOptions<M> {
         metadata: &ndzarr_metadata::OpenOptions,
     ) -> Result<(Storage, Node, Known)> {
         let (storage, node, known) = find_node::find(place, metadata).await?;
-        let storage = if self.read_only { storage.read_only() } else { storage };
+        let storage = if self.read_only {
+            storage.read_only()
+        } else {
+            storage
+        };
         Ok(match &self.cache {
             Some(cache) => (storage.cached(cache), node, known),
             None => (storage, node, known),
@@ -203,16 +222,29 @@ impl<M> OpenOptions<M> {
 
     pub(crate) async fn group(&self, place: Located) -> Result<GroupInfo> {
         let (storage, node, known) = self.find(place, &self.wanting(Wanted::Group)).await?;
-        GroupInfo::open(storage, node, known, self.metadata.consolidated, &self.registry).await
+        GroupInfo::open(
+            storage,
+            node,
+            known,
+            self.metadata.consolidated,
+            &self.registry,
+        )
+        .await
     }
 
     pub(crate) async fn node(&self, place: Located) -> Result<FoundNode> {
         let (storage, node, known) = self.find(place, &self.metadata).await?;
         match node.kind {
-            NodeKind::Array(_) => Ok(FoundNode::Array(ArrayInfo::new(storage, node, &self.registry)?)),
+            NodeKind::Array(_) => Ok(FoundNode::Array(ArrayInfo::new(
+                storage,
+                node,
+                &self.registry,
+            )?)),
             NodeKind::Group | NodeKind::ImplicitGroup => {
                 let uses = self.metadata.consolidated;
-                GroupInfo::open(storage, node, known, uses, &self.registry).await.map(FoundNode::Group)
+                GroupInfo::open(storage, node, known, uses, &self.registry)
+                    .await
+                    .map(FoundNode::Group)
             }
         }
     }

@@ -3,7 +3,10 @@
 #[cfg(feature = "fs")]
 use ndzarr_engine::{RunOptions, pooled};
 use ndzarr_metadata::Existing;
-#[cfg(all(feature = "fs", any(feature = "s3", feature = "gcs", feature = "azure", feature = "http")))]
+#[cfg(all(
+    feature = "fs",
+    any(feature = "s3", feature = "gcs", feature = "azure", feature = "http")
+))]
 use ndzarr_store_object::RemoteOptions;
 
 use crate::error::Result;
@@ -24,13 +27,13 @@ use crate::storage::Storage;
 ///   N5). A new node is the root of a new hierarchy; use `(folder, path)` to create it within an
 ///   existing one;
 /// - a ZIP archive, to read from: the path of a file whose name ends in `.zip` or `.ozx`, or
-///   `a.zip|zip:group/array` for a node in it. As the target of a [`copy`](crate::copy()) such a path is a new
-///   archive; `ZipWriter` makes others;
+///   `a.zip|zip:group/array` for a node in it. As the target of a [`copy`](crate::copy()) such a
+///   path is a new archive; `ZipWriter` makes others;
 /// - a URL: `file:`, `memory://name/path` (a store that all of the process share),
 ///   `s3://bucket/path`, `gs://bucket/path`, `az://container/path`, `https://host/path`. Percent
 ///   signs are decoded once. Behind a URL or a path, `|zip:path` leads into an archive, and
-///   `|zarr:path`, `|zarr2:path`, `|zarr3:path` or `|n5:path` names the format and a node; a node of
-///   another format is an error.
+///   `|zarr:path`, `|zarr2:path`, `|zarr3:path` or `|n5:path` names the format and a node; a node
+///   of another format is an error.
 ///
 /// ```
 /// use ndzarr::{Array, MemoryStore};
@@ -60,9 +63,10 @@ enum Where {
 
 impl Place {
     /// A path or a URL, whose service is reached as these variables say instead of those of the
-    /// environment: keys, endpoints and regions, see `RemoteOptions::from_environment`. They are asked
-    /// each time that the place is opened. Folders have one, `NDZARR_DURABILITY`: `none`, `documents`, `data`
-    /// or `full`, the [durability](ndzarr_store_fs::Durability) of what is written.
+    /// environment: keys, endpoints and regions, see `RemoteOptions::from_environment`. They are
+    /// asked each time that the place is opened. Folders have one, `NDZARR_DURABILITY`: `none`,
+    /// `documents`, `data` or `full`, the [durability](ndzarr_store_fs::Durability) of what is
+    /// written.
     ///
     /// ```
     /// use ndzarr::{Array, ErrorKind, Place};
@@ -79,12 +83,15 @@ impl Place {
         place: impl Into<std::path::PathBuf>,
         variables: impl Fn(&str) -> Option<String> + Send + Sync + 'static,
     ) -> Self {
-        Self(Where::Folder(place.into(), Environment::Variables(std::sync::Arc::new(variables))))
+        Self(Where::Folder(
+            place.into(),
+            Environment::Variables(std::sync::Arc::new(variables)),
+        ))
     }
 
-    /// A path or a URL, with options for its service. Each time the place is opened, `change` turns the
-    /// options that the environment gives into those that are used. An endpoint or account in the URL
-    /// takes precedence. Folders have none of these options.
+    /// A path or a URL, with options for its service. Each time the place is opened, `change` turns
+    /// the options that the environment gives into those that are used. An endpoint or account in
+    /// the URL takes precedence. Folders have none of these options.
     ///
     /// ```
     /// use std::time::Duration;
@@ -99,16 +106,22 @@ impl Place {
     /// # }
     /// # Ok::<(), ndzarr::Error>(())
     /// ```
-    #[cfg(all(feature = "fs", any(feature = "s3", feature = "gcs", feature = "azure", feature = "http")))]
+    #[cfg(all(
+        feature = "fs",
+        any(feature = "s3", feature = "gcs", feature = "azure", feature = "http")
+    ))]
     pub fn with_options(
         place: impl Into<std::path::PathBuf>,
         change: impl Fn(RemoteOptions) -> RemoteOptions + Send + Sync + 'static,
     ) -> Self {
-        Self(Where::Folder(place.into(), Environment::Changed(std::sync::Arc::new(change))))
+        Self(Where::Folder(
+            place.into(),
+            Environment::Changed(std::sync::Arc::new(change)),
+        ))
     }
 
-    /// As [`locate`](Self::locate), without blocking the polling task: locating an archive reads its
-    /// directory.
+    /// As [`locate`](Self::locate), without blocking the polling task: locating an archive reads
+    /// its directory.
     pub(crate) async fn located(self) -> Result<Located> {
         match self.0 {
             Where::In(..) => self.locate(),
@@ -120,8 +133,8 @@ impl Place {
         }
     }
 
-    /// Locates the target of a copy. A path that names an archive is a new one, which exists once it is
-    /// finished.
+    /// Locates the target of a copy. A path that names an archive is a new one, which exists once
+    /// it is finished.
     pub(crate) fn locate_target(self, existing: Existing) -> Result<(Located, Option<Finish>)> {
         #[cfg(feature = "fs")]
         if let Where::Folder(folder, environment) = &self.0 {
@@ -130,8 +143,14 @@ impl Place {
             if let (crate::places::url::Root::File(file), None) = (&url.root, &url.archive)
                 && crate::places::archive::is_new(file)
             {
-                let (storage, finish) = crate::places::archive::create(file, environment, existing)?;
-                let located = Located { storage, path: url.node, folder: None, format: url.format };
+                let (storage, finish) =
+                    crate::places::archive::create(file, environment, existing)?;
+                let located = Located {
+                    storage,
+                    path: url.node,
+                    folder: None,
+                    format: url.format,
+                };
                 return Ok((located, Some(finish)));
             }
         }
@@ -140,13 +159,19 @@ impl Place {
     }
 
     /// As [`locate_target`](Self::locate_target), without blocking the polling task.
-    pub(crate) async fn located_target(self, existing: Existing) -> Result<(Located, Option<Finish>)> {
+    pub(crate) async fn located_target(
+        self,
+        existing: Existing,
+    ) -> Result<(Located, Option<Finish>)> {
         match self.0 {
             Where::In(..) => self.locate_target(existing),
             #[cfg(feature = "fs")]
             Where::Folder(ref folder, _) => {
                 let name = folder.display().to_string();
-                pooled(&name, &RunOptions::default(), move |_| self.locate_target(existing)).await
+                pooled(&name, &RunOptions::default(), move |_| {
+                    self.locate_target(existing)
+                })
+                .await
             }
         }
     }

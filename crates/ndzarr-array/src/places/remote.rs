@@ -42,7 +42,9 @@ impl Environment {
 impl Environment {
     #[cfg(any(feature = "s3", feature = "gcs", feature = "http"))]
     fn options(&self, service: Service) -> RemoteOptions {
-        self.changed(RemoteOptions::from_environment(service, |name| self.variable(name)))
+        self.changed(RemoteOptions::from_environment(service, |name| {
+            self.variable(name)
+        }))
     }
 
     fn changed(&self, options: RemoteOptions) -> RemoteOptions {
@@ -71,7 +73,11 @@ pub(crate) fn open(root: &Remote, environment: &Environment) -> Result<Arc<dyn A
     let _ = environment;
     match root {
         #[cfg(feature = "s3")]
-        Remote::S3 { endpoint, bucket, path } => {
+        Remote::S3 {
+            endpoint,
+            bucket,
+            path,
+        } => {
             let mut options = environment.options(Service::S3);
             if let Some(endpoint) = endpoint {
                 options = options.endpoint(endpoint);
@@ -79,11 +85,17 @@ pub(crate) fn open(root: &Remote, environment: &Environment) -> Result<Arc<dyn A
             Ok(Arc::new(ObjectStore::s3(bucket, path, &options)?))
         }
         #[cfg(feature = "gcs")]
-        Remote::Gcs { bucket, path } => {
-            Ok(Arc::new(ObjectStore::gcs(bucket, path, &environment.options(Service::Gcs))?))
-        }
+        Remote::Gcs { bucket, path } => Ok(Arc::new(ObjectStore::gcs(
+            bucket,
+            path,
+            &environment.options(Service::Gcs),
+        )?)),
         #[cfg(feature = "azure")]
-        Remote::Azure { account, container, path } => {
+        Remote::Azure {
+            account,
+            container,
+            path,
+        } => {
             let variable = |name: &str| environment.variable(name);
             let mut options = environment.changed(azure(account.as_deref(), variable));
             if let Some(account) = account {
@@ -93,14 +105,22 @@ pub(crate) fn open(root: &Remote, environment: &Environment) -> Result<Arc<dyn A
         }
         #[cfg(feature = "http")]
         Remote::Http { base, path, query } => {
-            let query = query.as_ref().map(|query| format!("?{query}")).unwrap_or_default();
+            let query = query
+                .as_ref()
+                .map(|query| format!("?{query}"))
+                .unwrap_or_default();
             let url = format!("{base}/{}{query}", encoded(path));
-            Ok(Arc::new(ObjectStore::http(&url, &environment.options(Service::Http))?))
+            Ok(Arc::new(ObjectStore::http(
+                &url,
+                &environment.options(Service::Http),
+            )?))
         }
         #[allow(unreachable_patterns, reason = "with every feature")]
         root => {
-            let what =
-                format!("{root:?} needs the feature `{}`, which this build does not have", root.feature());
+            let what = format!(
+                "{root:?} needs the feature `{}`, which this build does not have",
+                root.feature()
+            );
             Err(Error::new(ErrorKind::Unsupported, what))
         }
     }
@@ -110,11 +130,17 @@ pub(crate) fn open(root: &Remote, environment: &Environment) -> Result<Arc<dyn A
 #[cfg(feature = "azure")]
 fn azure(account: Option<&str>, variable: impl Fn(&str) -> Option<String>) -> RemoteOptions {
     let options = RemoteOptions::from_environment(Service::Azure, &variable);
-    let Some(account) = account else { return options };
+    let Some(account) = account else {
+        return options;
+    };
     let names = ["AZURE_STORAGE_ACCOUNT_NAME", "AZURE_STORAGE_ACCOUNT"];
-    let configured = names.iter().filter_map(|name| variable(name)).find(|name| !name.is_empty());
+    let configured = names
+        .iter()
+        .filter_map(|name| variable(name))
+        .find(|name| !name.is_empty());
     let is_own = configured.is_none_or(|configured| configured == account);
-    let of_account = |name: &str| variable(name).filter(|_| is_own || !name.starts_with("AZURE_STORAGE_"));
+    let of_account =
+        |name: &str| variable(name).filter(|_| is_own || !name.starts_with("AZURE_STORAGE_"));
     RemoteOptions::from_environment(Service::Azure, of_account).account(account)
 }
 
@@ -138,15 +164,26 @@ mod tests {
     #[test]
     fn the_key_of_an_account_is_for_this_account() {
         let variable = |name: &str| {
-            let known = [("AZURE_STORAGE_ACCOUNT_NAME", "mine"), ("AZURE_STORAGE_ACCOUNT_KEY", "a2V5")];
-            known.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+            let known = [
+                ("AZURE_STORAGE_ACCOUNT_NAME", "mine"),
+                ("AZURE_STORAGE_ACCOUNT_KEY", "a2V5"),
+            ];
+            known
+                .iter()
+                .find(|(known, _)| *known == name)
+                .map(|(_, value)| (*value).to_owned())
         };
-        let signs = |account| format!("{:?}", azure(account, variable)).contains("AZURE_STORAGE_ACCOUNT_KEY");
+        let signs = |account| {
+            format!("{:?}", azure(account, variable)).contains("AZURE_STORAGE_ACCOUNT_KEY")
+        };
         assert!(signs(None) && signs(Some("mine")) && !signs(Some("theirs")));
     }
 
     #[test]
     fn paths_stay_as_they_were_written() {
-        assert_eq!(encoded("a b/é%2F+%C3%a9\\[@"), "a%20b/%C3%A9%2F+%C3%a9%5C%5B@");
+        assert_eq!(
+            encoded("a b/é%2F+%C3%a9\\[@"),
+            "a%20b/%C3%A9%2F+%C3%a9%5C%5B@"
+        );
     }
 }

@@ -11,8 +11,8 @@ use crate::places::remote::{self, Environment};
 use crate::places::url::{Root, Url};
 use crate::storage::Storage;
 
-/// The stores of `memory://`, which live as long as the process: a list without locks, which a forked
-/// child could find locked for ever.
+/// The stores of `memory://`, which live as long as the process: a list without locks, which a
+/// forked child could find locked for ever.
 static MEMORY: OnceBox<Named> = OnceBox::new();
 
 struct Named {
@@ -23,7 +23,13 @@ struct Named {
 
 /// The store of this name, made when it is first asked for.
 fn in_memory(name: &str) -> MemoryStore {
-    let new = || Box::new(Named { name: name.to_owned(), store: MemoryStore::new(), next: OnceBox::new() });
+    let new = || {
+        Box::new(Named {
+            name: name.to_owned(),
+            store: MemoryStore::new(),
+            next: OnceBox::new(),
+        })
+    };
     let mut named = MEMORY.get_or_init(new);
     while named.name != name {
         named = named.next.get_or_init(new);
@@ -41,11 +47,16 @@ pub(crate) fn open(url: Url, environment: &Environment) -> Result<Located> {
     let mut folder = None;
     let (storage, path) = match (url.root, url.archive.as_deref()) {
         (Root::File(file), Some(inside)) => (archive::open(&file)?, joined(inside)),
-        (Root::File(file), None) if archive::is_archive(&file) => (archive::open(&file)?, joined("")),
+        (Root::File(file), None) if archive::is_archive(&file) => {
+            (archive::open(&file)?, joined(""))
+        }
         (Root::File(file), None) => {
             // A node after an adapter belongs to the hierarchy of the folder.
             folder = url.node.is_empty().then(|| file.clone());
-            (Storage::from(folder_store::open(&file, environment)?), joined(""))
+            (
+                Storage::from(folder_store::open(&file, environment)?),
+                joined(""),
+            )
         }
         (Root::Memory { name, path }, inside) => {
             let store = in_memory(&name);
@@ -56,9 +67,19 @@ pub(crate) fn open(url: Url, environment: &Environment) -> Result<Located> {
         }
         (Root::Remote(mut root), Some(inside)) => {
             let archive = root.pop()?;
-            (archive::open_remote(remote::open(&root, environment)?, &archive)?, joined(inside))
+            (
+                archive::open_remote(remote::open(&root, environment)?, &archive)?,
+                joined(inside),
+            )
         }
-        (Root::Remote(root), None) => (Storage::from(remote::open(&root, environment)?), joined("")),
+        (Root::Remote(root), None) => {
+            (Storage::from(remote::open(&root, environment)?), joined(""))
+        }
     };
-    Ok(Located { storage, path, folder, format: url.format })
+    Ok(Located {
+        storage,
+        path,
+        folder,
+        format: url.format,
+    })
 }

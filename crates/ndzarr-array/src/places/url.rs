@@ -24,9 +24,18 @@ const ADAPTERS: &str = "zip, zarr, zarr2, zarr3, n5, auto";
 /// # Errors
 /// As for opening it.
 pub fn meaning(text: &str) -> Result<Option<[String; 4]>> {
-    let Some(url) = parse(Path::new(text))? else { return Ok(None) };
-    let format = url.format.map_or_else(String::new, |format| format!("{format:?}"));
-    Ok(Some([format!("{:?}", url.root), url.archive.unwrap_or_default(), format, url.node]))
+    let Some(url) = parse(Path::new(text))? else {
+        return Ok(None);
+    };
+    let format = url
+        .format
+        .map_or_else(String::new, |format| format!("{format:?}"));
+    Ok(Some([
+        format!("{:?}", url.root),
+        url.archive.unwrap_or_default(),
+        format,
+        url.node,
+    ]))
 }
 
 /// A place as text.
@@ -43,7 +52,12 @@ pub(crate) struct Url {
 impl Url {
     /// A local path.
     pub(crate) fn folder(path: PathBuf) -> Self {
-        Self { root: Root::File(path), archive: None, format: None, node: String::new() }
+        Self {
+            root: Root::File(path),
+            archive: None,
+            format: None,
+            node: String::new(),
+        }
     }
 }
 
@@ -83,14 +97,22 @@ impl UrlFormat {
 ///
 /// It is a URL, and not one of this grammar.
 pub(crate) fn parse(path: &Path) -> Result<Option<Url>> {
-    let Some(text) = path.to_str() else { return Ok(None) };
+    let Some(text) = path.to_str() else {
+        return Ok(None);
+    };
     let from_chain = from_chain(text)?;
     let text = from_chain.as_deref().unwrap_or(text);
-    let refused =
-        |why: &str| Err(Error::new(ErrorKind::InvalidArgument, format!("{:?}: {why}", shown(text))));
+    let refused = |why: &str| {
+        Err(Error::new(
+            ErrorKind::InvalidArgument,
+            format!("{:?}: {why}", shown(text)),
+        ))
+    };
     let Some((scheme, _)) = scheme(text) else {
         // A local path, whose bars belong to its names, except one before an adapter.
-        let Some(at) = first_adapter(text) else { return Ok(None) };
+        let Some(at) = first_adapter(text) else {
+            return Ok(None);
+        };
         let root = Root::File(text[..at].into());
         let adapters = &text[at + 1..];
         return adapted(root, adapters.split('|'), |text| Some(text.to_owned()))
@@ -118,7 +140,9 @@ pub(crate) fn parse(path: &Path) -> Result<Option<Url>> {
 
 /// A URL for an error: without its query, and without a user's name and password.
 fn shown(text: &str) -> String {
-    let (head, query) = text.split_once('?').map_or((text, ""), |(head, _)| (head, "?…"));
+    let (head, query) = text
+        .split_once('?')
+        .map_or((text, ""), |(head, _)| (head, "?…"));
     let head = match head.split_once("://") {
         Some((scheme, rest)) if !scheme.starts_with("abfs") => {
             let end = rest.find('/').unwrap_or(rest.len());
@@ -137,7 +161,9 @@ fn scheme(text: &str) -> Option<(String, &str)> {
     let (scheme, rest) = text.split_once(':')?;
     let is_scheme = scheme.len() > 1
         && scheme.starts_with(|first: char| first.is_ascii_alphabetic())
-        && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
+        && scheme
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
     let scheme = scheme.to_ascii_lowercase();
     (is_scheme && (rest.starts_with("//") || (scheme == "file" && rest.starts_with('/'))))
         .then_some((scheme, rest))
@@ -145,16 +171,22 @@ fn scheme(text: &str) -> Option<(String, &str)> {
 
 /// The URL that a chain of fsspec means: `zip::s3://b/a.zip`, `zip://in::s3://b/a.zip`.
 fn from_chain(text: &str) -> Result<Option<String>> {
-    let Some((outer, inner)) = text.split_once("::") else { return Ok(None) };
+    let Some((outer, inner)) = text.split_once("::") else {
+        return Ok(None);
+    };
     let (name, path) = outer.split_once("://").unwrap_or((outer, ""));
-    let is_word =
-        name.len() > 1 && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-_".contains(&byte));
+    let is_word = name.len() > 1
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"+-_".contains(&byte));
     // A file may be called `a::b`.
     if !is_word || scheme(inner.split("::").last().unwrap_or_default()).is_none() {
         return Ok(None);
     }
     if name != "zip" || inner.contains("::") {
-        let what = format!("chains of URLs with {name:?} are not supported; only `zip::` before one URL is");
+        let what = format!(
+            "chains of URLs with {name:?} are not supported; only `zip::` before one URL is"
+        );
         return Err(Error::new(ErrorKind::Unsupported, what));
     }
     Ok(Some(format!("{inner}|zip:{path}")))
@@ -171,7 +203,9 @@ fn root(scheme: &str, text: &str) -> std::result::Result<Root, Refused> {
     let (rest, query) = match rest.unwrap_or_default().split_once('?') {
         Some((rest, query)) if matches!(scheme, "http" | "https") => (rest, Some(query.to_owned())),
         Some(_) if scheme != "file" => {
-            return Err(Refused::Because("only http and https have a query: write ? in names as %3F"));
+            return Err(Refused::Because(
+                "only http and https have a query: write ? in names as %3F",
+            ));
         }
         _ => (rest.unwrap_or_default(), None),
     };
@@ -182,17 +216,27 @@ fn root(scheme: &str, text: &str) -> std::result::Result<Root, Refused> {
             name: percent_decoded(first).ok_or(Refused::Because("not a name"))?,
             path: path(written)?,
         },
-        "s3" => Root::Remote(Remote::S3 { endpoint: None, bucket: bucket(first)?, path: path(written)? }),
-        "gs" | "gcs" => Root::Remote(Remote::Gcs { bucket: bucket(first)?, path: path(written)? }),
-        "az" => {
-            Root::Remote(Remote::Azure { account: None, container: bucket(first)?, path: path(written)? })
-        }
+        "s3" => Root::Remote(Remote::S3 {
+            endpoint: None,
+            bucket: bucket(first)?,
+            path: path(written)?,
+        }),
+        "gs" | "gcs" => Root::Remote(Remote::Gcs {
+            bucket: bucket(first)?,
+            path: path(written)?,
+        }),
+        "az" => Root::Remote(Remote::Azure {
+            account: None,
+            container: bucket(first)?,
+            path: path(written)?,
+        }),
         "abfs" | "abfss" => {
-            let account = first
-                .split_once('@')
-                .and_then(|(container, host)| Some((container, host.strip_suffix(".dfs.core.windows.net")?)));
-            let (container, account) = account
-                .ok_or(Refused::Because("it is written container@account.dfs.core.windows.net/path"))?;
+            let account = first.split_once('@').and_then(|(container, host)| {
+                Some((container, host.strip_suffix(".dfs.core.windows.net")?))
+            });
+            let (container, account) = account.ok_or(Refused::Because(
+                "it is written container@account.dfs.core.windows.net/path",
+            ))?;
             Root::Remote(Remote::Azure {
                 account: Some(bucket(account)?),
                 container: bucket(container)?,
@@ -209,7 +253,11 @@ fn root(scheme: &str, text: &str) -> std::result::Result<Root, Refused> {
             let path = path(written)?;
             let (name, path) = path.split_once('/').unwrap_or((&path, ""));
             let endpoint = Some(format!("{}://{}", &scheme[3..], host(first)?));
-            Root::Remote(Remote::S3 { endpoint, bucket: bucket(name)?, path: path.to_owned() })
+            Root::Remote(Remote::S3 {
+                endpoint,
+                bucket: bucket(name)?,
+                path: path.to_owned(),
+            })
         }
         _ => return Err(Refused::Scheme),
     })
@@ -233,7 +281,11 @@ fn bucket(name: &str) -> std::result::Result<String, Refused> {
 
 /// A host, which may have a port.
 fn host(host: &str) -> std::result::Result<String, Refused> {
-    if !host.is_empty() && host.bytes().all(|byte| is_of_name(byte) || b":[]".contains(&byte)) {
+    if !host.is_empty()
+        && host
+            .bytes()
+            .all(|byte| is_of_name(byte) || b":[]".contains(&byte))
+    {
         return Ok(host.to_owned());
     }
     if host.contains('@') {
@@ -259,7 +311,12 @@ fn file(text: &str) -> std::result::Result<PathBuf, &'static str> {
         return Err("it names another machine or no absolute path");
     }
     let local = percent_decoded(local).ok_or("it is not a valid URL")?;
-    Ok(if cfg!(windows) { on_drive(&local) } else { &local }.into())
+    Ok(if cfg!(windows) {
+        on_drive(&local)
+    } else {
+        &local
+    }
+    .into())
 }
 
 /// A drive of Windows has a slash before it in a URL, and none in a path.
@@ -296,11 +353,18 @@ fn adapted<'p>(
     adapters: impl Iterator<Item = &'p str>,
     decode: impl Fn(&'p str) -> Option<String>,
 ) -> std::result::Result<Url, String> {
-    let mut url = Url { root, archive: None, format: None, node: String::new() };
+    let mut url = Url {
+        root,
+        archive: None,
+        format: None,
+        node: String::new(),
+    };
     let mut is_last = false;
     for adapter in adapters {
         if is_last {
-            return Err(format!("nothing can follow the format, but there is {adapter:?}"));
+            return Err(format!(
+                "nothing can follow the format, but there is {adapter:?}"
+            ));
         }
         let (name, path) = adapter.split_once(':').unwrap_or((adapter, ""));
         let path = decode(path).ok_or("it is not a valid URL")?;
@@ -322,7 +386,11 @@ fn adapted<'p>(
                     _ => UrlFormat::Zarr,
                 });
             }
-            _ => return Err(format!("unknown adapter {name:?}; the known ones are {ADAPTERS}")),
+            _ => {
+                return Err(format!(
+                    "unknown adapter {name:?}; the known ones are {ADAPTERS}"
+                ));
+            }
         }
     }
     Ok(url)

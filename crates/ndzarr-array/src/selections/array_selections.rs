@@ -11,7 +11,8 @@ use crate::selections::axis_selection::{AxisBounds, AxisSelection, Bounds};
 use crate::selections::resolved::Resolved;
 use crate::selections::selection::{Selection, bounds, wrong};
 
-/// What to select along dimensions, by their names; see [`ArrayInfo::by_name`](crate::ArrayInfo::by_name).
+/// What to select along dimensions, by their names; see
+/// [`ArrayInfo::by_name`](crate::ArrayInfo::by_name).
 ///
 /// Dimensions that are not mentioned are selected whole. The axes of the result are in the order of
 /// the array, without those that an index drops.
@@ -44,7 +45,10 @@ impl Selection for Named {
         for (name, selection) in &self.axes {
             let mut with_name = (0..names.len()).filter(|&axis| names[axis].as_ref() == Some(name));
             let Some(axis) = with_name.next() else {
-                return Err(wrong(format!("no dimension {name:?} among {}", listed(names))));
+                return Err(wrong(format!(
+                    "no dimension {name:?} among {}",
+                    listed(names)
+                )));
             };
             if with_name.next().is_some() {
                 return Err(wrong(format!("several dimensions have the name {name:?}")));
@@ -53,7 +57,9 @@ impl Selection for Named {
                 return Err(wrong(format!("the dimension {name:?} is selected twice")));
             }
             if selection.0 == Bounds::NewAxis {
-                return Err(wrong(format!("a new axis in place of the dimension {name:?}")));
+                return Err(wrong(format!(
+                    "a new axis in place of the dimension {name:?}"
+                )));
             }
             (axes[axis], given[axis]) = (selection.clone(), true);
         }
@@ -64,7 +70,10 @@ impl Selection for Named {
 fn listed(names: &[Option<String>]) -> String {
     let names: Vec<String> = names
         .iter()
-        .map(|name| name.as_ref().map_or("(no name)".to_owned(), |name| format!("{name:?}")))
+        .map(|name| {
+            name.as_ref()
+                .map_or("(no name)".to_owned(), |name| format!("{name:?}"))
+        })
         .collect();
     names.join(", ")
 }
@@ -84,7 +93,10 @@ impl ArrayInfo {
     #[must_use]
     pub fn by_name(&self) -> Named {
         let unnamed = || vec![None; self.shape().len()];
-        Named { names: self.dimension_names().map_or_else(unnamed, <[_]>::to_vec), axes: Vec::new() }
+        Named {
+            names: self.dimension_names().map_or_else(unnamed, <[_]>::to_vec),
+            axes: Vec::new(),
+        }
     }
 
     /// The region of whole chunks, by an index or a range of them along each axis. In a sharded
@@ -102,9 +114,13 @@ impl ArrayInfo {
     /// ```
     pub fn blocks(&self, chunks: impl Selection) -> Result<Region> {
         let grid = self.inner_grid()?;
-        let region = self.named(chunks.resolve(&grid.grid_shape()))?.dense_region();
+        let region = self
+            .named(chunks.resolve(&grid.grid_shape()))?
+            .dense_region();
         let region = region.ok_or_else(|| {
-            self.name(wrong("blocks are selected by an index or a range for each axis".to_owned()))
+            self.name(wrong(
+                "blocks are selected by an index or a range for each axis".to_owned(),
+            ))
         })?;
         let along = |(axis, chunks): (usize, &Range<u64>)| {
             if chunks.is_empty() {

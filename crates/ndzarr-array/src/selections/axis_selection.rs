@@ -5,8 +5,8 @@ use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToIncl
 use ndarray::{ArrayBase, Data, Dimension, Ix0, Ix1, NewAxis, Slice, SliceInfoElem};
 
 /// What a selection takes along one axis: a range or an index of any kind of integer, `..`, an
-/// [`ndarray::Slice`] with a step, a list of indices, a mask of the axis, or [`NewAxis`], which adds
-/// an axis of length 1.
+/// [`ndarray::Slice`] with a step, a list of indices, a mask of the axis, or [`NewAxis`], which
+/// adds an axis of length 1.
 ///
 /// Negative numbers count from the end. A list may be in any order and repeat indices; a mask is a
 /// list of `bool`, one for each index of the axis.
@@ -43,7 +43,11 @@ pub struct AxisBounds(pub(crate) Bounds);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Bounds {
     Index(i128),
-    Slice { start: i128, end: Option<i128>, step: i128 },
+    Slice {
+        start: i128,
+        end: Option<i128>,
+        step: i128,
+    },
     List(Vec<i128>),
     Mask(Vec<bool>),
     NewAxis,
@@ -51,7 +55,11 @@ pub(crate) enum Bounds {
 
 impl AxisBounds {
     pub(crate) fn range(start: i128, end: Option<i128>) -> Self {
-        Self(Bounds::Slice { start, end, step: 1 })
+        Self(Bounds::Slice {
+            start,
+            end,
+            step: 1,
+        })
     }
 
     /// A range with its last index; -1 is the end of the axis.
@@ -62,12 +70,16 @@ impl AxisBounds {
     /// For ndarray, which has numbers of `isize`.
     fn slice(self) -> Slice {
         match self.0 {
-            Bounds::Slice { start, end, step } => {
-                Slice { start: number(start), end: end.map(number), step: number(step) }
-            }
-            Bounds::Index(_) | Bounds::List(_) | Bounds::Mask(_) | Bounds::NewAxis => {
-                Slice { start: 0, end: None, step: 1 }
-            }
+            Bounds::Slice { start, end, step } => Slice {
+                start: number(start),
+                end: end.map(number),
+                step: number(step),
+            },
+            Bounds::Index(_) | Bounds::List(_) | Bounds::Mask(_) | Bounds::NewAxis => Slice {
+                start: 0,
+                end: None,
+                step: 1,
+            },
         }
     }
 }
@@ -76,9 +88,11 @@ impl From<SliceInfoElem> for AxisBounds {
     fn from(elem: SliceInfoElem) -> Self {
         Self(match elem {
             SliceInfoElem::Index(index) => Bounds::Index(exact(index)),
-            SliceInfoElem::Slice { start, end, step } => {
-                Bounds::Slice { start: exact(start), end: end.map(exact), step: step as i128 }
-            }
+            SliceInfoElem::Slice { start, end, step } => Bounds::Slice {
+                start: exact(start),
+                end: end.map(exact),
+                step: step as i128,
+            },
             SliceInfoElem::NewAxis => Bounds::NewAxis,
         })
     }
@@ -92,7 +106,11 @@ fn number(number: i128) -> isize {
 /// The opposite: what did not fit is outside an axis of any length, and past it, so that no range
 /// ends there before it starts.
 fn exact(number: isize) -> i128 {
-    if number == isize::MIN { BEYOND } else { number as i128 }
+    if number == isize::MIN {
+        BEYOND
+    } else {
+        number as i128
+    }
 }
 
 /// Any number that did not fit.
@@ -100,11 +118,15 @@ const BEYOND: i128 = i128::MAX / 2;
 
 /// A number in a message.
 pub(crate) fn shown(number: i128) -> String {
-    if number == BEYOND { "(out of range)".to_owned() } else { number.to_string() }
+    if number == BEYOND {
+        "(out of range)".to_owned()
+    } else {
+        number.to_string()
+    }
 }
 
-/// An integer. One impl for all of them lets the compiler infer the dimensions of a selection before
-/// it knows which integers are in it.
+/// An integer. One impl for all of them lets the compiler infer the dimensions of a selection
+/// before it knows which integers are in it.
 pub trait Integer: Copy {
     #[doc(hidden)]
     fn to_i128(self) -> i128;

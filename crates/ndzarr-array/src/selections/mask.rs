@@ -20,8 +20,8 @@ pub(crate) struct Mask {
 /// Words between two counts.
 const STEP: usize = 8;
 
-/// A mask of at most this many elements is a list of points, each of which takes about 50 bytes; one of
-/// more is taken chunk by chunk.
+/// A mask of at most this many elements is a list of points, each of which takes about 50 bytes;
+/// one of more is taken chunk by chunk.
 const FEW: usize = 1 << 20;
 
 /// Part of a row of a mask.
@@ -68,7 +68,12 @@ impl Mask {
             before.push(n);
             n += ones(words);
         }
-        Self { shape: shape.to_vec(), words, before, n }
+        Self {
+            shape: shape.to_vec(),
+            words,
+            before,
+            n,
+        }
     }
 
     /// A mask of the box of this one that begins at `start`.
@@ -88,7 +93,9 @@ impl Mask {
     /// How many elements are selected before one, or before the end.
     fn rank(&self, number: usize) -> usize {
         let word = number / 64;
-        let Some(&last) = self.words.get(word) else { return self.n };
+        let Some(&last) = self.words.get(word) else {
+            return self.n;
+        };
         let whole = &self.words[word / STEP * STEP..word];
         self.before[word / STEP] + ones(whole) + ones(&[last & ((1 << (number % 64)) - 1)])
     }
@@ -100,20 +107,30 @@ impl Mask {
 
     /// Returns `true` if it has the shape of the array.
     pub(crate) fn fits(&self, shape: &[u64]) -> bool {
-        self.shape.iter().map(|&n| n as u64).eq(shape.iter().copied())
+        self.shape
+            .iter()
+            .map(|&n| n as u64)
+            .eq(shape.iter().copied())
     }
 
     /// All of its points.
     pub(crate) fn points(&self) -> PointList {
         let n_axes = self.shape.len();
         let mut coordinates = Vec::with_capacity(self.n * n_axes);
-        let all = MaskRow { numbers: 0..self.shape.iter().product(), results: 0..self.n };
+        let all = MaskRow {
+            numbers: 0..self.shape.iter().product(),
+            results: 0..self.n,
+        };
         for run in self.runs(&all) {
             for number in run.start..run.start + run.targets.len() {
                 self.place(number, &mut coordinates);
             }
         }
-        PointList { coordinates, n_axes, n: self.n }
+        PointList {
+            coordinates,
+            n_axes,
+            n: self.n,
+        }
     }
 
     /// Adds the coordinates of an element.
@@ -143,11 +160,22 @@ impl Mask {
                 return None;
             }
             // A whole row is a run, whatever its length.
-            let first = if is_whole { at } else { self.next_of(at..numbers.end, 0) };
-            at = if is_whole { numbers.end } else { self.next_of(first..numbers.end, u64::MAX) };
+            let first = if is_whole {
+                at
+            } else {
+                self.next_of(at..numbers.end, 0)
+            };
+            at = if is_whole {
+                numbers.end
+            } else {
+                self.next_of(first..numbers.end, u64::MAX)
+            };
             let targets = target..target + (at - first);
             target = targets.end;
-            Some(MaskRun { start: first - numbers.start, targets })
+            Some(MaskRun {
+                start: first - numbers.start,
+                targets,
+            })
         })
     }
 
@@ -171,7 +199,9 @@ impl Mask {
         len: &[usize],
     ) -> impl Iterator<Item = MaskRow> + use<'m> {
         let start = start.to_vec();
-        let (row_len, leading) = len.split_last().map_or((1, len), |(len, leading)| (*len, leading));
+        let (row_len, leading) = len
+            .split_last()
+            .map_or((1, len), |(len, leading)| (*len, leading));
         let leading = leading.to_vec();
         (0..leading.iter().product()).map(move |row: usize| {
             let mut rest = row;
@@ -187,7 +217,10 @@ impl Mask {
                 stride *= n;
             }
             let numbers = number..number + row_len;
-            MaskRow { results: self.rank(numbers.start)..self.rank(numbers.end), numbers }
+            MaskRow {
+                results: self.rank(numbers.start)..self.rank(numbers.end),
+                numbers,
+            }
         })
     }
 
@@ -198,7 +231,8 @@ impl Mask {
             let region = overlap.region();
             let start: Vec<usize> = region.start().iter().map(|&at| at as usize).collect();
             let mut rows = self.rows(&start, &lengths(&region));
-            rows.any(|row| row.n_selected() > 0).then_some((overlap.chunk, region))
+            rows.any(|row| row.n_selected() > 0)
+                .then_some((overlap.chunk, region))
         })
     }
 }

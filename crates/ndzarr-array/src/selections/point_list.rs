@@ -20,7 +20,8 @@ pub(crate) struct PointList {
 pub(crate) struct ChunkPoints {
     /// The box that contains them.
     pub(crate) region: Region,
-    /// Which points of the list they are: in C order, and those at one place in the order of the list.
+    /// Which points of the list they are: in C order, and those at one place in the order of the
+    /// list.
     pub(crate) numbers: Vec<usize>,
 }
 
@@ -45,11 +46,18 @@ impl PointList {
     /// The points in a chunk span more than this machine can address.
     pub(crate) fn by_chunk(&self, grid: &ChunkGrid) -> Result<Vec<ChunkPoints>> {
         let chunk_of = |point: &[u64]| -> Vec<u64> {
-            point.iter().enumerate().map(|(axis, &at)| grid.n_chunks_along(axis, at + 1) - 1).collect()
+            point
+                .iter()
+                .enumerate()
+                .map(|(axis, &at)| grid.n_chunks_along(axis, at + 1) - 1)
+                .collect()
         };
         let mut chunks: BTreeMap<Vec<u64>, Vec<usize>> = BTreeMap::new();
         for number in 0..self.n {
-            chunks.entry(chunk_of(self.point(number))).or_default().push(number);
+            chunks
+                .entry(chunk_of(self.point(number)))
+                .or_default()
+                .push(number);
         }
         let in_order = |mut points: Vec<usize>| {
             if !points.is_sorted_by_key(|&number| self.point(number)) {
@@ -75,14 +83,19 @@ impl PointList {
     fn of_chunk(&self, points: Vec<usize>) -> Result<ChunkPoints> {
         let range = |axis: usize| {
             let along = points.iter().map(|&number| self.point(number)[axis]);
-            let (low, high) = along.fold((u64::MAX, 0), |(low, high), at| (low.min(at), high.max(at)));
+            let (low, high) =
+                along.fold((u64::MAX, 0), |(low, high), at| (low.min(at), high.max(at)));
             let addressable = isize::try_from(high - low).map(|_| low..high + 1);
             addressable.map_err(|_| {
-                let what = format!("the points along axis {axis} span more than this machine can address");
+                let what =
+                    format!("the points along axis {axis} span more than this machine can address");
                 Error::new(ErrorKind::OutOfMemory, what)
             })
         };
         let region = Region::new((0..self.n_axes).map(range).collect::<Result<Vec<_>>>()?);
-        Ok(ChunkPoints { region, numbers: points })
+        Ok(ChunkPoints {
+            region,
+            numbers: points,
+        })
     }
 }

@@ -47,7 +47,12 @@ pub struct Points {
 impl Points {
     /// Points with one coordinate for each axis.
     pub fn new<I: Integer>(points: impl IntoIterator<Item = impl AsRef<[I]>>) -> Self {
-        let mut all = Self { coordinates: Vec::new(), n_axes: 0, n: 0, uneven: None };
+        let mut all = Self {
+            coordinates: Vec::new(),
+            n_axes: 0,
+            n: 0,
+            uneven: None,
+        };
         for point in points {
             let point = point.as_ref();
             if all.n == 0 {
@@ -65,10 +70,18 @@ impl Points {
     pub fn by_axis<I: Integer>(axes: impl IntoIterator<Item = impl AsRef<[I]>>) -> Self {
         let axes: Vec<_> = axes.into_iter().collect();
         let n = axes.first().map_or(0, |axis| axis.as_ref().len());
-        let uneven = axes.iter().map(|axis| axis.as_ref().len()).find(|&len| len != n);
+        let uneven = axes
+            .iter()
+            .map(|axis| axis.as_ref().len())
+            .find(|&len| len != n);
         let point = |at| axes.iter().filter_map(move |axis| axis.as_ref().get(at));
         let coordinates = (0..n).flat_map(point).map(|at| at.to_i128()).collect();
-        Self { coordinates, n_axes: axes.len(), n, uneven: uneven.map(|len| (n, len)) }
+        Self {
+            coordinates,
+            n_axes: axes.len(),
+            n,
+            uneven: uneven.map(|len| (n, len)),
+        }
     }
 }
 
@@ -77,18 +90,26 @@ impl Selection for Points {
 
     fn resolve(&self, shape: &[u64]) -> Result<Resolved> {
         if let Some((one, other)) = self.uneven {
-            return Err(wrong(format!("points with {one} and with {other} coordinates")));
+            return Err(wrong(format!(
+                "points with {one} and with {other} coordinates"
+            )));
         }
         // A list of no points has no number of coordinates.
         if (self.n > 0 || self.n_axes > 0) && self.n_axes != shape.len() {
             let n_axes = self.n_axes;
             let ndim = shape.len();
-            return Err(wrong(format!("points of {n_axes} coordinates for an array of {ndim} dimensions")));
+            return Err(wrong(format!(
+                "points of {n_axes} coordinates for an array of {ndim} dimensions"
+            )));
         }
         let coordinates = self.coordinates.iter().zip((0..shape.len()).cycle());
         let coordinates = coordinates.map(|(&at, axis)| index_in(at, axis, shape[axis]));
         let coordinates = coordinates.collect::<Result<_>>()?;
-        let points = PointList { coordinates, n_axes: shape.len(), n: self.n };
+        let points = PointList {
+            coordinates,
+            n_axes: shape.len(),
+            n: self.n,
+        };
         Ok(Resolved(Resolution::Points(Arc::new(points))))
     }
 }
@@ -98,10 +119,20 @@ impl<S: Data<Elem = bool>, D: Dimension> Selection for ArrayBase<S, D> {
     type OutDim = Ix1;
 
     fn resolve(&self, shape: &[u64]) -> Result<Resolved> {
-        if !self.shape().iter().map(|&n| n as u64).eq(shape.iter().copied()) {
+        if !self
+            .shape()
+            .iter()
+            .map(|&n| n as u64)
+            .eq(shape.iter().copied())
+        {
             let given = self.shape();
-            return Err(wrong(format!("a mask of shape {given:?} for an array of {shape:?}")));
+            return Err(wrong(format!(
+                "a mask of shape {given:?} for an array of {shape:?}"
+            )));
         }
-        Ok(Resolved(Resolution::Mask(Arc::new(Mask::new(self.shape(), self.iter())))))
+        Ok(Resolved(Resolution::Mask(Arc::new(Mask::new(
+            self.shape(),
+            self.iter(),
+        )))))
     }
 }

@@ -60,7 +60,8 @@ pub(crate) enum OutAxis {
 
 /// Converts a result to the number of dimensions of its selection.
 pub(crate) fn into_dim<T, D: Dimension>(out: ndarray::ArrayD<T>) -> Result<ndarray::Array<T, D>> {
-    out.into_dimensionality().map_err(|error| Error::new(ErrorKind::WrongShape, error))
+    out.into_dimensionality()
+        .map_err(|error| Error::new(ErrorKind::WrongShape, error))
 }
 
 impl Resolved {
@@ -73,12 +74,16 @@ impl Resolved {
         Err(Error::new(ErrorKind::WrongShape, what))
     }
 
-    /// Checks that an array of this shape has all of its elements: a selection of the caller's own, or
-    /// one that was resolved before, may be of another array.
+    /// Checks that an array of this shape has all of its elements: a selection of the caller's own,
+    /// or one that was resolved before, may be of another array.
     pub(crate) fn check_array(&self, shape: &[u64]) -> Result<()> {
         let fits = match &self.0 {
             Resolution::Axes(Axes { axes, .. }) => {
-                axes.len() == shape.len() && axes.iter().zip(shape).all(|(axis, &len)| axis.range.end <= len)
+                axes.len() == shape.len()
+                    && axes
+                        .iter()
+                        .zip(shape)
+                        .all(|(axis, &len)| axis.range.end <= len)
             }
             Resolution::Points(points) => points.fit(shape),
             Resolution::Mask(mask) => mask.fits(shape),
@@ -101,11 +106,12 @@ impl Resolved {
     }
 
     /// The selection of all combinations: `parts` are selections of arrays of one axis each, or of
-    /// none, as of [`NewAxis`](ndarray::NewAxis). For selections whose kinds are known at run time only.
+    /// none, as of [`NewAxis`](ndarray::NewAxis). For selections whose kinds are known at run time
+    /// only.
     ///
     /// # Errors
-    /// [`WrongShape`](ErrorKind::WrongShape): one of the parts selects points or by a mask of a whole
-    /// array.
+    /// [`WrongShape`](ErrorKind::WrongShape): one of the parts selects points or by a mask of a
+    /// whole array.
     ///
     /// ```
     /// use ndarray::{IxDyn, array};
@@ -137,7 +143,10 @@ impl Resolved {
     /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn outer(parts: impl IntoIterator<Item = Self>) -> Result<Self> {
-        let mut all = Axes { axes: Vec::new(), out: Vec::new() };
+        let mut all = Axes {
+            axes: Vec::new(),
+            out: Vec::new(),
+        };
         for part in parts {
             let Resolution::Axes(part) = part.0 else {
                 let what = "points and masks of a whole array select along all of its axes at once";
@@ -237,7 +246,8 @@ impl Axes {
         view
     }
 
-    /// The axes of the result that are of the array, in the order of the array's; `None` if they are.
+    /// The axes of the result that are of the array, in the order of the array's; `None` if they
+    /// are.
     fn permutation(&self) -> Option<Vec<usize>> {
         let of = |out: &OutAxis| match out {
             OutAxis::Of(axis) => Some(*axis),
@@ -255,7 +265,9 @@ impl Axes {
         self.axes.iter().any(listed).then(|| {
             let mut ascending = self.clone();
             for axis in ascending.axes.iter_mut().filter(|axis| listed(axis)) {
-                (_, axis.n) = axis.picks.hit(0, (axis.range.end - axis.range.start) as usize);
+                (_, axis.n) = axis
+                    .picks
+                    .hit(0, (axis.range.end - axis.range.start) as usize);
                 axis.order = AxisOrder::Ascending;
             }
             ascending
@@ -265,19 +277,26 @@ impl Axes {
     /// The lists along the axes of the result: the axis, and the position in the ascending list for
     /// each of its indices.
     pub(crate) fn lists(&self) -> impl Iterator<Item = (Axis, &[usize])> {
-        self.out.iter().enumerate().filter_map(|(at, out)| match out {
-            OutAxis::Of(axis) => match &self.axes[*axis].order {
-                AxisOrder::Listed(positions) => Some((Axis(at), &positions[..])),
-                AxisOrder::Ascending | AxisOrder::Descending => None,
-            },
-            OutAxis::New => None,
-        })
+        self.out
+            .iter()
+            .enumerate()
+            .filter_map(|(at, out)| match out {
+                OutAxis::Of(axis) => match &self.axes[*axis].order {
+                    AxisOrder::Listed(positions) => Some((Axis(at), &positions[..])),
+                    AxisOrder::Ascending | AxisOrder::Descending => None,
+                },
+                OutAxis::New => None,
+            })
     }
 
     /// Brings the result of [`ascending`](Self::ascending) into the order of the lists.
     pub(crate) fn in_order<T: Clone>(&self, ascending: ArrayD<T>) -> Result<ArrayD<T>> {
         let lists: Vec<_> = self.lists().collect();
-        if lists.is_empty() { Ok(ascending) } else { taken(ascending.view(), &lists) }
+        if lists.is_empty() {
+            Ok(ascending)
+        } else {
+            taken(ascending.view(), &lists)
+        }
     }
 
     /// The opposite of [`in_order`](Self::in_order). Where an index repeats, the last one counts.
@@ -285,10 +304,19 @@ impl Axes {
         let last = |(axis, positions): (Axis, &[usize])| {
             let n = positions.iter().max().map_or(0, |last| last + 1);
             let mut last = vec![0; n];
-            positions.iter().enumerate().for_each(|(at, &position)| last[position] = at);
+            positions
+                .iter()
+                .enumerate()
+                .for_each(|(at, &position)| last[position] = at);
             (axis, last)
         };
         let last: Vec<_> = self.lists().map(last).collect();
-        taken(data, &last.iter().map(|(axis, last)| (*axis, &last[..])).collect::<Vec<_>>())
+        taken(
+            data,
+            &last
+                .iter()
+                .map(|(axis, last)| (*axis, &last[..]))
+                .collect::<Vec<_>>(),
+        )
     }
 }

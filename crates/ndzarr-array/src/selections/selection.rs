@@ -15,8 +15,8 @@ use crate::selections::resolved::{Axes, AxisOrder, OutAxis, Resolution, Resolved
 /// - `..`: everything, whatever the rank; `()`: the element of an array without axes;
 /// - `[0..64, 0..n]`, `(0..64, 3, ..)`: an [`AxisSelection`] for each axis, with integers of any
 ///   kind; an index drops its axis;
-/// - `(vec![7, 2], .., &mask)`: lists of indices, or of `bool`, along axes. Each axis is selected for
-///   itself, as by NumPy's `ix_` and zarr's `oindex`;
+/// - `(vec![7, 2], .., &mask)`: lists of indices, or of `bool`, along axes. Each axis is selected
+///   for itself, as by NumPy's `ix_` and zarr's `oindex`;
 /// - [`s![0..64, ..;2]`](crate::s): ranges with steps, as ndarray slices;
 /// - slices and vectors of these, for a rank known at run time;
 /// - [`Points`](crate::Points): single elements by their coordinates; an ndarray of `bool`: the
@@ -204,9 +204,16 @@ impl Selection for [SliceInfoElem] {
 /// Applies what is selected along each axis to an array of this shape.
 pub(crate) fn bounds(given: impl Iterator<Item = AxisBounds>, shape: &[u64]) -> Result<Resolved> {
     let given: Vec<AxisBounds> = given.collect();
-    let n_axes = given.iter().filter(|axis| axis.0 != Bounds::NewAxis).count();
+    let n_axes = given
+        .iter()
+        .filter(|axis| axis.0 != Bounds::NewAxis)
+        .count();
     if n_axes != shape.len() {
-        let hint = if given.len() == 1 { "; `..` by itself selects everything" } else { "" };
+        let hint = if given.len() == 1 {
+            "; `..` by itself selects everything"
+        } else {
+            ""
+        };
         return Err(wrong(format!(
             "a selection of {n_axes} axes for an array of {} dimensions{hint}",
             shape.len()
@@ -223,21 +230,35 @@ pub(crate) fn bounds(given: impl Iterator<Item = AxisBounds>, shape: &[u64]) -> 
             Bounds::Index(index) => {
                 let at = index_in(index, axis, shape[axis])?;
                 let order = AxisOrder::Ascending;
-                axes.push(ResolvedAxis { range: at..at + 1, picks: Picks::ALL, n: 1, order });
+                axes.push(ResolvedAxis {
+                    range: at..at + 1,
+                    picks: Picks::ALL,
+                    n: 1,
+                    order,
+                });
                 continue;
             }
-            Bounds::Slice { start, end, step } => axes.push(slice(start, end, step, shape[axis], axis)?),
+            Bounds::Slice { start, end, step } => {
+                axes.push(slice(start, end, step, shape[axis], axis)?)
+            }
             Bounds::List(indices) => {
-                let indices = indices.into_iter().map(|index| index_in(index, axis, shape[axis]));
+                let indices = indices
+                    .into_iter()
+                    .map(|index| index_in(index, axis, shape[axis]));
                 axes.push(list(indices.collect::<Result<_>>()?, axis)?);
             }
             Bounds::Mask(mask) => {
                 if mask.len() as u64 != shape[axis] {
                     let n = mask.len();
                     let len = shape[axis];
-                    return Err(wrong(format!("a mask of {n} elements for axis {axis} of length {len}")));
+                    return Err(wrong(format!(
+                        "a mask of {n} elements for axis {axis} of length {len}"
+                    )));
                 }
-                let indices = mask.iter().zip(0..).filter_map(|(&selected, at)| selected.then_some(at));
+                let indices = mask
+                    .iter()
+                    .zip(0..)
+                    .filter_map(|(&selected, at)| selected.then_some(at));
                 axes.push(list(indices.collect(), axis)?);
             }
         }
@@ -248,10 +269,14 @@ pub(crate) fn bounds(given: impl Iterator<Item = AxisBounds>, shape: &[u64]) -> 
 
 /// An index of an axis, which may be counted from the end.
 pub(crate) fn index_in(index: i128, axis: usize, len: u64) -> Result<u64> {
-    let inside = u64::try_from(from_end(index, len)).ok().filter(|&at| at < len);
+    let inside = u64::try_from(from_end(index, len))
+        .ok()
+        .filter(|&at| at < len);
     inside.ok_or_else(|| {
         let index = shown(index);
-        wrong(format!("the index {index} does not fit axis {axis} of length {len}"))
+        wrong(format!(
+            "the index {index} does not fit axis {axis} of length {len}"
+        ))
     })
 }
 
@@ -259,20 +284,33 @@ pub(crate) fn index_in(index: i128, axis: usize, len: u64) -> Result<u64> {
 pub(crate) fn list(indices: Vec<u64>, axis: usize) -> Result<ResolvedAxis> {
     let n = indices.len();
     let (Some(&low), Some(&high)) = (indices.iter().min(), indices.iter().max()) else {
-        return Ok(ResolvedAxis { range: 0..0, picks: Picks::ALL, n: 0, order: AxisOrder::Ascending });
+        return Ok(ResolvedAxis {
+            range: 0..0,
+            picks: Picks::ALL,
+            n: 0,
+            order: AxisOrder::Ascending,
+        });
     };
     if isize::try_from(high - low).is_err() {
         let what = format!("the list along axis {axis} spans more than this machine can address");
         return Err(Error::new(ErrorKind::OutOfMemory, what));
     }
-    let within: Vec<usize> = indices.iter().map(|&index| (index - low) as usize).collect();
+    let within: Vec<usize> = indices
+        .iter()
+        .map(|&index| (index - low) as usize)
+        .collect();
     let mut distinct = within.clone();
     distinct.sort_unstable();
     distinct.dedup();
     let order = if within == distinct {
         AxisOrder::Ascending
     } else {
-        AxisOrder::Listed(within.iter().map(|at| distinct.partition_point(|other| other < at)).collect())
+        AxisOrder::Listed(
+            within
+                .iter()
+                .map(|at| distinct.partition_point(|other| other < at))
+                .collect(),
+        )
     };
     let step = distinct.get(1).copied().unwrap_or(1);
     let picks = if distinct.iter().enumerate().all(|(i, &at)| at == i * step) {
@@ -280,15 +318,30 @@ pub(crate) fn list(indices: Vec<u64>, axis: usize) -> Result<ResolvedAxis> {
     } else {
         Picks::listed(distinct)
     };
-    Ok(ResolvedAxis { range: low..high + 1, picks, n, order })
+    Ok(ResolvedAxis {
+        range: low..high + 1,
+        picks,
+        n,
+        order,
+    })
 }
 
 /// Resolves a negative number, which counts from the end.
 fn from_end(number: i128, len: u64) -> i128 {
-    if number < 0 { number + i128::from(len) } else { number }
+    if number < 0 {
+        number + i128::from(len)
+    } else {
+        number
+    }
 }
 
-fn slice(start: i128, end: Option<i128>, step: i128, len: u64, axis: usize) -> Result<ResolvedAxis> {
+fn slice(
+    start: i128,
+    end: Option<i128>,
+    step: i128,
+    len: u64,
+    axis: usize,
+) -> Result<ResolvedAxis> {
     let first = from_end(start, len);
     let past = end.map_or(i128::from(len), |end| from_end(end, len));
     // As in NumPy, a range that ends before it starts is empty.
@@ -296,29 +349,64 @@ fn slice(start: i128, end: Option<i128>, step: i128, len: u64, axis: usize) -> R
     let describe = || {
         let start = shown(start);
         let end = end.map(shown).unwrap_or_default();
-        let step = if step == 1 { String::new() } else { format!(";{step}") };
+        let step = if step == 1 {
+            String::new()
+        } else {
+            format!(";{step}")
+        };
         format!("range {start}..{end}{step}")
     };
     if step == 0 {
-        return Err(wrong(format!("the {} along axis {axis} has a step of 0", describe())));
+        return Err(wrong(format!(
+            "the {} along axis {axis} has a step of 0",
+            describe()
+        )));
     }
-    let bounds = u64::try_from(first).ok().zip(u64::try_from(past_or_first).ok());
+    let bounds = u64::try_from(first)
+        .ok()
+        .zip(u64::try_from(past_or_first).ok());
     let Some((first, past)) = bounds.filter(|&(first, past)| first <= len && past <= len) else {
-        return Err(wrong(format!("the {} does not fit axis {axis} of length {len}", describe())));
+        return Err(wrong(format!(
+            "the {} does not fit axis {axis} of length {len}",
+            describe()
+        )));
     };
     let reversed = step < 0;
     let step = u64::try_from(step.unsigned_abs()).unwrap_or(u64::MAX);
     let n = (past - first).div_ceil(step);
     // A negative step starts at the last index; the lowest selected one follows from their number.
-    let low = if !reversed || n == 0 { first } else { past - 1 - (n - 1) * step };
-    let range = if n == 0 { low..low } else { low..low + (n - 1) * step + 1 };
+    let low = if !reversed || n == 0 {
+        first
+    } else {
+        past - 1 - (n - 1) * step
+    };
+    let range = if n == 0 {
+        low..low
+    } else {
+        low..low + (n - 1) * step + 1
+    };
     // The box of a slice must be addressable too, although only some of its elements are kept.
-    let addressable = isize::try_from(range.end - range.start).ok().and(usize::try_from(n).ok());
+    let addressable = isize::try_from(range.end - range.start)
+        .ok()
+        .and(usize::try_from(n).ok());
     let n = addressable.ok_or_else(|| {
         let what = format!("the {} is too long for this machine", describe());
         Error::new(ErrorKind::OutOfMemory, what)
     })?;
-    let step = if n > 1 { usize::try_from(step).unwrap_or(1) } else { 1 };
-    let order = if reversed { AxisOrder::Descending } else { AxisOrder::Ascending };
-    Ok(ResolvedAxis { range, picks: Picks::Steps(Steps { phase: 0, step }), n, order })
+    let step = if n > 1 {
+        usize::try_from(step).unwrap_or(1)
+    } else {
+        1
+    };
+    let order = if reversed {
+        AxisOrder::Descending
+    } else {
+        AxisOrder::Ascending
+    };
+    Ok(ResolvedAxis {
+        range,
+        picks: Picks::Steps(Steps { phase: 0, step }),
+        n,
+        order,
+    })
 }

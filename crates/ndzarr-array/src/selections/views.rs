@@ -11,8 +11,8 @@ use crate::selections::resolved::{Axes, AxisOrder, OutAxis, Resolution, Resolved
 use crate::selections::selection::{Selection, list, wrong};
 
 impl Resolved {
-    /// What a selection takes of this one, as if its result were an array: a view of a view. Nothing
-    /// is read.
+    /// What a selection takes of this one, as if its result were an array: a view of a view.
+    /// Nothing is read.
     ///
     /// ```
     /// use ndarray::array;
@@ -34,8 +34,9 @@ impl Resolved {
     /// ```
     ///
     /// # Errors
-    /// The selection does not fit [`shape`](Self::shape). [`ErrorKind::Unsupported`]: this is a selection of points
-    /// or a mask, or the selection repeats or leaves out an axis of length 1 that this one added.
+    /// The selection does not fit [`shape`](Self::shape). [`ErrorKind::Unsupported`]: this is a
+    /// selection of points or a mask, or the selection repeats or leaves out an axis of length 1
+    /// that this one added.
     pub fn view(&self, selection: impl Selection) -> Result<Self> {
         let Resolution::Axes(whole) = &self.0 else {
             let what = "a selection of points or by a mask has no views";
@@ -131,7 +132,11 @@ impl Axes {
                 }
             }
         }
-        PointList { coordinates, n_axes: self.axes.len(), n: points.n }
+        PointList {
+            coordinates,
+            n_axes: self.axes.len(),
+            n: points.n,
+        }
     }
 }
 
@@ -157,9 +162,21 @@ impl ResolvedAxis {
             return list((0..part.n).map(at).collect(), axis);
         }
         let (first, second, last) = (at(0), at(1), at(part.n - 1));
-        let order = if second < first { AxisOrder::Descending } else { AxisOrder::Ascending };
+        let order = if second < first {
+            AxisOrder::Descending
+        } else {
+            AxisOrder::Ascending
+        };
         // No more than the span of this selection, which was found to be addressable.
-        let picks = Picks::Steps(Steps { phase: 0, step: first.abs_diff(second) as usize });
-        Ok(Self { range: first.min(last)..first.max(last) + 1, picks, n: part.n, order })
+        let picks = Picks::Steps(Steps {
+            phase: 0,
+            step: first.abs_diff(second) as usize,
+        });
+        Ok(Self {
+            range: first.min(last)..first.max(last) + 1,
+            picks,
+            n: part.n,
+            order,
+        })
     }
 }

@@ -18,7 +18,12 @@ pub(crate) type Unread = BTreeMap<String, Error>;
 impl Storage {
     /// Reads documents that may be needed, in one round. One that cannot be read stays unknown: it
     /// is an error only if it turns out to be needed, and is not asked for again then.
-    pub(crate) async fn guess(&self, known: &mut Known, limits: &Limits, keys: &[String]) -> Unread {
+    pub(crate) async fn guess(
+        &self,
+        known: &mut Known,
+        limits: &Limits,
+        keys: &[String],
+    ) -> Unread {
         self.read_into(known, limits, keys, None).await
     }
 
@@ -47,7 +52,8 @@ impl Storage {
         limits: &Limits,
         conclude: impl Fn(&Known) -> Result<Resolved<T>, MetadataError>,
     ) -> Result<T> {
-        self.conclude_after(&mut Unread::new(), known, limits, conclude).await
+        self.conclude_after(&mut Unread::new(), known, limits, conclude)
+            .await
     }
 
     /// Goes on after a [`guess`](Self::guess). After an error, what was read is known, and calling
@@ -67,14 +73,19 @@ impl Storage {
                 Ok(Resolved::Need(need)) => need,
                 Err(error) => {
                     readings += 1;
-                    if readings < MAX_READINGS && Box::pin(self.read_again(known, limits, &error)).await? {
+                    if readings < MAX_READINGS
+                        && Box::pin(self.read_again(known, limits, &error)).await?
+                    {
                         continue;
                     }
                     return Err(Error::from(error).in_store(|| self.name()));
                 }
             };
             if last.as_ref() == Some(&need) {
-                return Err(Error::new(ErrorKind::InvalidMetadata, format!("{need:?} is unexpected")));
+                return Err(Error::new(
+                    ErrorKind::InvalidMetadata,
+                    format!("{need:?} is unexpected"),
+                ));
             }
             match &need {
                 Need::Documents(keys) => self.read_needed(keys, unread, known, limits).await?,
@@ -93,7 +104,10 @@ impl Storage {
         limits: &Limits,
     ) -> Result<()> {
         if !keys.iter().any(|key| unread.contains_key(key)) {
-            unread.extend(self.read_into(known, limits, keys, Some(NonZeroUsize::MIN)).await);
+            unread.extend(
+                self.read_into(known, limits, keys, Some(NonZeroUsize::MIN))
+                    .await,
+            );
         }
         match keys.iter().find_map(|key| unread.remove(key)) {
             Some(error) => Err(error),
@@ -109,7 +123,12 @@ impl Storage {
         Ok(())
     }
 
-    async fn list_needed(&self, prefixes: &[String], known: &mut Known, limits: &Limits) -> Result<()> {
+    async fn list_needed(
+        &self,
+        prefixes: &[String],
+        known: &mut Known,
+        limits: &Limits,
+    ) -> Result<()> {
         for prefix in prefixes {
             let DirListing { keys, prefixes } = self.list_dir(prefix, limits).await?;
             known.add_listing(prefix.clone(), Listing { keys, prefixes });

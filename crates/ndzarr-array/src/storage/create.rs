@@ -28,18 +28,30 @@ impl Storage {
 
     /// Carries out the creation at the end of a copy, whose note was at the place while its
     /// elements were written.
-    pub(crate) async fn create_noted(&self, creation: &Creation, policy: ConcurrentUpdate) -> Result<()> {
+    pub(crate) async fn create_noted(
+        &self,
+        creation: &Creation,
+        policy: ConcurrentUpdate,
+    ) -> Result<()> {
         self.create_at(creation, policy, Site::Noted).await
     }
 
-    async fn create_at(&self, creation: &Creation, policy: ConcurrentUpdate, site: Site) -> Result<()> {
+    async fn create_at(
+        &self,
+        creation: &Creation,
+        policy: ConcurrentUpdate,
+        site: Site,
+    ) -> Result<()> {
         occupied::check_replaced(self, creation).await?;
         let limits = &creation.node.context.limits;
         let erasure = removal(creation);
         let mut keys = creation.erase.clone();
         keys.extend(creation.put.iter().map(|document| document.key.clone()));
         let is_own = |document: &&Document| {
-            matches!(document.existing, ExistingDocument::Refuse | ExistingDocument::Replace)
+            matches!(
+                document.existing,
+                ExistingDocument::Refuse | ExistingDocument::Replace
+            )
         };
         match creation.claim_of_new() {
             None => {
@@ -53,11 +65,15 @@ impl Storage {
                     self.put_new(document, limits).await?;
                 }
                 let own: Vec<&Document> = creation.put.iter().filter(is_own).collect();
-                self.create_claimed(claim, &erasure, &own, limits, site).await?;
+                self.create_claimed(claim, &erasure, &own, limits, site)
+                    .await?;
                 keys.push(claim.group.key.clone());
             }
         }
-        let change = DocumentChange { keys, prefixes: creation.erase_prefixes.clone() };
+        let change = DocumentChange {
+            keys,
+            prefixes: creation.erase_prefixes.clone(),
+        };
         consolidated::refresh(self, &creation.node, &change, policy).await
     }
 
@@ -83,13 +99,18 @@ impl Storage {
         if held.excludes_others() {
             self.put_claimed(claim, erasure, own, limits).await?;
             if let Some(document) = is_group {
-                held.publish(&document.value, ConcurrentUpdate::LastWriterWins).await?;
+                held.publish(&document.value, ConcurrentUpdate::LastWriterWins)
+                    .await?;
             }
             return Ok(());
         }
         let value = &is_group.unwrap_or(&group).value;
         // If writers cannot be serialized, this is the best that the store allows.
-        if held.publish(value, ConcurrentUpdate::LastWriterWins).await? == Published::No {
+        if held
+            .publish(value, ConcurrentUpdate::LastWriterWins)
+            .await?
+            == Published::No
+        {
             return Err(self.occupied(&group.key));
         }
         let made = self.put_claimed(claim, erasure, own, limits).await;
@@ -111,7 +132,10 @@ impl Storage {
             return Err(self.occupied(&claim.array));
         }
         self.remove(erasure).await?;
-        for document in own.iter().filter(|document| document.key != claim.group.key) {
+        for document in own
+            .iter()
+            .filter(|document| document.key != claim.group.key)
+        {
             self.put_new(document, limits).await?;
         }
         Ok(())
@@ -120,10 +144,18 @@ impl Storage {
     /// Writes the documents of a node without a claim, which would open as a group while it exists:
     /// that of the node comes last. Another caller that creates a node of the other kind, and has
     /// begun before the note was there, finds this one, or is found.
-    async fn create_unclaimed(&self, claim: &Claim, own: &[&Document], limits: &Limits) -> Result<()> {
+    async fn create_unclaimed(
+        &self,
+        claim: &Claim,
+        own: &[&Document],
+        limits: &Limits,
+    ) -> Result<()> {
         let is_group = own.iter().any(|document| document.key == claim.group.key);
-        let (made, other) =
-            if is_group { (&claim.group.key, &claim.array) } else { (&claim.array, &claim.group.key) };
+        let (made, other) = if is_group {
+            (&claim.group.key, &claim.array)
+        } else {
+            (&claim.array, &claim.group.key)
+        };
         // Its attributes must stay.
         if self.has(other).await? {
             return Err(self.occupied(other));
@@ -150,16 +182,26 @@ impl Storage {
                 let policy = ConcurrentUpdate::LastWriterWins;
                 let exists = held.value().is_some_and(|value| !is_none(value))
                     || held.publish(&document.value, policy).await? == Published::No;
-                return if exists { Err(self.occupied(&document.key)) } else { Ok(()) };
+                return if exists {
+                    Err(self.occupied(&document.key))
+                } else {
+                    Ok(())
+                };
             }
         };
         let key = self.named(Key::new(&document.key))?;
-        if matches!(self.put(&key, document.value.clone(), only_if).await?, Put::Unsupported)
-            && self.pinned_value(&document.key, limits.document_bytes).await?.is_none()
+        if matches!(
+            self.put(&key, document.value.clone(), only_if).await?,
+            Put::Unsupported
+        ) && self
+            .pinned_value(&document.key, limits.document_bytes)
+            .await?
+            .is_none()
         {
             // No conditional write is possible here: checking first is the best that this store
             // allows.
-            self.put(&key, document.value.clone(), Precondition::None).await?;
+            self.put(&key, document.value.clone(), Precondition::None)
+                .await?;
         }
         Ok(())
     }
@@ -167,16 +209,24 @@ impl Storage {
     /// The error if another writer created a node in the meantime.
     fn occupied(&self, key: &str) -> Error {
         let what = "a node was made there in the meantime";
-        Error::new(ErrorKind::AlreadyExists, what).in_document(Some(key)).in_store(|| self.name())
+        Error::new(ErrorKind::AlreadyExists, what)
+            .in_document(Some(key))
+            .in_store(|| self.name())
     }
 
     /// Adds missing members to a document, and keeps those that others added since it was read.
     async fn complete(&self, document: &Document, limits: &Limits) -> Result<()> {
         loop {
             let held = self.hold(&document.key, limits).await?;
-            let Some(value) = self.named(complete_document(document, held.value()))? else { return Ok(()) };
+            let Some(value) = self.named(complete_document(document, held.value()))? else {
+                return Ok(());
+            };
             // If writers cannot be serialized, this is the best that the store allows.
-            if held.publish(&value, ConcurrentUpdate::LastWriterWins).await? == Published::Yes {
+            if held
+                .publish(&value, ConcurrentUpdate::LastWriterWins)
+                .await?
+                == Published::Yes
+            {
                 return Ok(());
             }
         }
@@ -186,8 +236,12 @@ impl Storage {
     pub(crate) async fn remove(&self, erasure: &Erasure) -> Result<()> {
         // A store removes documents below a prefix before chunks by itself. The prefix may be a
         // link: then the link is removed, and the documents in its target stay.
-        let is_apart =
-            |document: &&String| !erasure.prefixes.iter().any(|prefix| document.starts_with(prefix));
+        let is_apart = |document: &&String| {
+            !erasure
+                .prefixes
+                .iter()
+                .any(|prefix| document.starts_with(prefix))
+        };
         for document in erasure.documents.iter().filter(is_apart) {
             self.erase(document).await?;
         }

@@ -18,7 +18,10 @@ pub(crate) struct Folder(Arc<FsStore>);
 
 impl Folder {
     pub(super) fn of(store: &dyn Any) -> Option<Self> {
-        store.downcast_ref::<FsStore>().cloned().map(|store| Self(Arc::new(store)))
+        store
+            .downcast_ref::<FsStore>()
+            .cloned()
+            .map(|store| Self(Arc::new(store)))
     }
 
     /// Distinguishes it from other folders, and from the same one with other rules for links.
@@ -42,8 +45,14 @@ impl Folder {
         }
         let root = self.0.root();
         // The folder above `a/..` is not `a`.
-        let named = root.components().all(|part| part != Component::ParentDir).then(|| root.to_owned());
-        let real = root.canonicalize().ok().filter(|real| Some(real) != named.as_ref());
+        let named = root
+            .components()
+            .all(|part| part != Component::ParentDir)
+            .then(|| root.to_owned());
+        let real = root
+            .canonicalize()
+            .ok()
+            .filter(|real| Some(real) != named.as_ref());
         let is_group = |folder: &&Path| documents.iter().any(|name| folder.join(name).is_file());
         (named.iter().chain(&real))
             .filter_map(|root| {
@@ -56,10 +65,11 @@ impl Folder {
 }
 
 impl Storage {
-    /// A folder of the local file system, which need not exist yet. The variable `NDZARR_DURABILITY`
-    /// of the process names the [level](ndzarr_store_fs::Durability) of its writes, as for the path of
-    /// a [`Place`](crate::Place). With another value, opening or creating a node in the folder is an
-    /// error. An `FsStore` has the level with which it was built.
+    /// A folder of the local file system, which need not exist yet. The variable
+    /// `NDZARR_DURABILITY` of the process names the [level](ndzarr_store_fs::Durability) of its
+    /// writes, as for the path of a [`Place`](crate::Place). With another value, opening or
+    /// creating a node in the folder is an error. An `FsStore` has the level with which it was
+    /// built.
     pub fn folder(root: impl AsRef<Path>) -> Self {
         let root = root.as_ref();
         match folder_store::open(root, &Environment::Process) {

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use ndzarr_engine::{
-    AnyStore, Cancel, ConcurrentUpdate, Condition, EngineCause, EngineError, in_scope, publishing, with_files,
+    AnyStore, Cancel, ConcurrentUpdate, Condition, EngineCause, EngineError, in_scope, publishing,
+    with_files,
 };
 use ndzarr_metadata::{Limits, MetadataError, Node, check_whole};
 use ndzarr_store::{
@@ -37,7 +38,14 @@ impl Storage {
         let (pin, value) = self.pinned_value(key.as_str(), limit).await?.unzip();
         let only_if = pin.map_or(Precondition::Absent, Precondition::Current);
         let guard = Guard::Condition(only_if);
-        Ok(HeldDocument { storage: self.clone(), key, value, limits: *limits, guard, undo: None })
+        Ok(HeldDocument {
+            storage: self.clone(),
+            key,
+            value,
+            limits: *limits,
+            guard,
+            undo: None,
+        })
     }
 
     /// Checks whether a node still exists before its first lock is taken, so that no folder is made
@@ -49,7 +57,11 @@ impl Storage {
         match self.check_there(node, key).await {
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 let held = self.hold(key, &node.context.limits).await?;
-                if held.value().is_some() { Ok(()) } else { Err(error) }
+                if held.value().is_some() {
+                    Ok(())
+                } else {
+                    Err(error)
+                }
             }
             checked => checked,
         }
@@ -60,7 +72,10 @@ impl Storage {
         if self.has(key).await? {
             return Ok(());
         }
-        let gone = MetadataError::Gone { path: node.path.to_string(), key: key.to_owned() };
+        let gone = MetadataError::Gone {
+            path: node.path.to_string(),
+            key: key.to_owned(),
+        };
         Err(Error::from(gone).in_store(|| self.name()))
     }
 
@@ -84,7 +99,8 @@ impl Storage {
             if let Some(document) = document.filter(|document| *document != key) {
                 self.check_there(node, document).await?;
             }
-            let value = change(held.value()).map_err(|error| error.into().in_store(|| self.name()))?;
+            let value =
+                change(held.value()).map_err(|error| error.into().in_store(|| self.name()))?;
             match held.publish(&value, policy).await {
                 Ok(Published::Yes) => return Ok(value),
                 Ok(Published::No) => {}
@@ -133,7 +149,11 @@ fn take(store: &dyn Store, key: &Key, limit: u64) -> Result<Option<LockedDocumen
         };
         // Another program may be writing it: not under this lock.
         drop(taken);
-        if store.stays(key, &pin, Wait::While(&goes_on))? { readings = 0 } else { readings -= 1 }
+        if store.stays(key, &pin, Wait::While(&goes_on))? {
+            readings = 0
+        } else {
+            readings -= 1
+        }
     }
 }
 
@@ -197,7 +217,9 @@ impl SharedLock {
 
     /// Adds to the new value.
     fn append(&self, value: &[u8]) -> Result<(), StoreError> {
-        self.get().as_mut().map_or(Ok(()), |lock| lock.append(value).map(drop))
+        self.get()
+            .as_mut()
+            .map_or(Ok(()), |lock| lock.append(value).map(drop))
     }
 
     /// Replaces the document by the new value.
@@ -308,7 +330,9 @@ impl HeldDocument {
         let key = self.key.as_str();
         self.limits.check_document(key, value).map_err(|error| {
             let what = "nothing was stored, since the new document could not be opened again";
-            Error::from(error).after(what).in_store(|| self.storage.name())
+            Error::from(error)
+                .after(what)
+                .in_store(|| self.storage.name())
         })
     }
 
@@ -340,7 +364,11 @@ impl HeldDocument {
 
     /// Replaces it, unless the new value exceeds the limits that the old one was read with.
     /// `policy` applies to a store that cannot serialize writers.
-    pub(crate) async fn publish(mut self, value: &Bytes, policy: ConcurrentUpdate) -> Result<Published> {
+    pub(crate) async fn publish(
+        mut self,
+        value: &Bytes,
+        policy: ConcurrentUpdate,
+    ) -> Result<Published> {
         let storage = self.storage.clone();
         self.check_limits(value)?;
         let only_if = match &self.guard {
@@ -352,7 +380,9 @@ impl HeldDocument {
         };
         let mut put = storage.put(&self.key, value.clone(), only_if).await?;
         if matches!(put, Put::Unsupported) && policy == ConcurrentUpdate::LastWriterWins {
-            put = storage.put(&self.key, value.clone(), Precondition::None).await?;
+            put = storage
+                .put(&self.key, value.clone(), Precondition::None)
+                .await?;
         }
         match put {
             Put::Done(_) => {
@@ -368,8 +398,8 @@ impl HeldDocument {
 impl Drop for HeldDocument {
     fn drop(&mut self) {
         if let Some(undo) = self.undo.take() {
-            // This has to be done although the call was cancelled. A second panic on a thread that unwinds would
-            // end the process. The first one matters.
+            // This has to be done although the call was cancelled. A second panic on a thread that
+            // unwinds would end the process. The first one matters.
             let undone = in_scope(None, || catch_unwind(AssertUnwindSafe(|| undo(self))));
             if let Err(panic) = undone
                 && !std::thread::panicking()

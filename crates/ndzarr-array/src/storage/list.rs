@@ -33,8 +33,14 @@ impl Storage {
     }
 
     /// The same, in as many parts as the store lists it in.
-    pub(crate) fn list_dir_pages(&self, prefix: &str, limits: &Limits) -> BoxStream<'_, Result<DirListing>> {
-        let Ok(prefix) = Prefix::new(prefix) else { return stream::empty().boxed() };
+    pub(crate) fn list_dir_pages(
+        &self,
+        prefix: &str,
+        limits: &Limits,
+    ) -> BoxStream<'_, Result<DirListing>> {
+        let Ok(prefix) = Prefix::new(prefix) else {
+            return stream::empty().boxed();
+        };
         let mut room = self.room(&prefix, limits);
         let pages = match &self.store {
             AnyStore::Async(store) => store.list_dir_pages(&prefix),
@@ -42,7 +48,10 @@ impl Storage {
         };
         let counted = move |page: Result<DirListing, StoreError>| {
             let page = self.named(page)?;
-            page.keys.iter().chain(&page.prefixes).try_for_each(|name| room.take(name.len()))?;
+            page.keys
+                .iter()
+                .chain(&page.prefixes)
+                .try_for_each(|name| room.take(name.len()))?;
             Ok(page)
         };
         pages.map(counted).boxed()
@@ -51,20 +60,29 @@ impl Storage {
     /// How much of a list may come.
     fn room(&self, prefix: &Prefix, limits: &Limits) -> Room<'_> {
         let below = prefix.as_str().len();
-        Room { storage: self, prefix: prefix.to_string(), below, limit: limits.listed_bytes, taken: 0 }
+        Room {
+            storage: self,
+            prefix: prefix.to_string(),
+            below,
+            limit: limits.listed_bytes,
+            taken: 0,
+        }
     }
 
-    /// The keys and prefixes directly below a prefix; empty if the store cannot list, or the service denies it.
+    /// The keys and prefixes directly below a prefix; empty if the store cannot list, or the
+    /// service denies it.
     pub(crate) async fn listing(&self, prefix: &str) -> Result<DirListing> {
         match self.dir(&self.named(Prefix::new(prefix))?).await {
-            Err(StoreError::Unsupported(_) | StoreError::Denied { .. }) => Ok(DirListing::default()),
+            Err(StoreError::Unsupported(_) | StoreError::Denied { .. }) => {
+                Ok(DirListing::default())
+            }
             listing => self.named(listing),
         }
     }
 
-    /// Passes on each key below a prefix, and the length of its value in bytes, in no particular order.
-    /// The prefix ends in `/`, or is empty, which means all keys. No value is read. What cannot be
-    /// looked at or listed below the prefix is passed on as well, as [`Listed`] says.
+    /// Passes on each key below a prefix, and the length of its value in bytes, in no particular
+    /// order. The prefix ends in `/`, or is empty, which means all keys. No value is read. What
+    /// cannot be looked at or listed below the prefix is passed on as well, as [`Listed`] says.
     ///
     /// # Errors
     /// The store fails, or cannot list the prefix.
@@ -82,10 +100,13 @@ impl Storage {
     /// ```
     pub fn each_key(&self, prefix: &str, mut take: impl FnMut(&str, Listed) + Send) -> Result<()> {
         let limits = Limits::default().listed_bytes(u64::MAX);
-        self.wait(self.each_size(prefix, &limits, &mut |key, listed| take(key.as_str(), listed)))
+        self.wait(self.each_size(prefix, &limits, &mut |key, listed| {
+            take(key.as_str(), listed)
+        }))
     }
 
-    /// The value under a key, such as one that [`each_key`](Self::each_key) names; `None` if there is none.
+    /// The value under a key, such as one that [`each_key`](Self::each_key) names; `None` if there
+    /// is none.
     ///
     /// # Errors
     /// The store fails; it has more bytes than `limit`.
@@ -104,13 +125,19 @@ impl Storage {
 
     /// Identifies the folder of a node, if there are symbolic links on the way to it.
     pub(crate) fn place(&self, node: &Node) -> Result<Option<(u64, u64)>> {
-        let AnyStore::Blocking(store) = &self.store else { return Ok(None) };
-        let place = Prefix::new(node.prefix()).and_then(|prefix| with_files(|| store.place(&prefix)));
+        let AnyStore::Blocking(store) = &self.store else {
+            return Ok(None);
+        };
+        let place =
+            Prefix::new(node.prefix()).and_then(|prefix| with_files(|| store.place(&prefix)));
         place.map_err(|error| Error::from(error).in_store(|| self.name()))
     }
 
     /// What lies in a folder below a prefix without being a key.
-    #[cfg_attr(not(feature = "fs"), allow(unused_variables, reason = "only folders have such names"))]
+    #[cfg_attr(
+        not(feature = "fs"),
+        allow(unused_variables, reason = "only folders have such names")
+    )]
     pub(crate) fn unlisted_names(&self, prefix: &str) -> Result<Vec<String>> {
         match &self.folder {
             #[cfg(feature = "fs")]
@@ -124,9 +151,9 @@ impl Storage {
         }
     }
 
-    /// Passes on every key in the folders that may hold chunks of an array with this number of axes, and perhaps
-    /// others. Where folders may be links, each is entered by every link, also by one that leads back up:
-    /// so are chunks read. The result are the other folders that were seen.
+    /// Passes on every key in the folders that may hold chunks of an array with this number of
+    /// axes, and perhaps others. Where folders may be links, each is entered by every link, also by
+    /// one that leads back up: so are chunks read. The result are the other folders that were seen.
     ///
     /// # Errors
     /// As for other lists; a link in the place of a folder of chunks leads nowhere.
@@ -140,7 +167,12 @@ impl Storage {
         let top = self.named(Prefix::new(&keys.prefix))?;
         let store = match &self.store {
             AnyStore::Blocking(store) if store.folder(&top).is_some() => store,
-            _ => return self.keys_below(&keys.prefix, limits, take).await.map(|()| Vec::new()),
+            _ => {
+                return self
+                    .keys_below(&keys.prefix, limits, take)
+                    .await
+                    .map(|()| Vec::new());
+            }
         };
         let mut room = self.room(&top, limits);
         let mut others = Vec::new();
@@ -162,16 +194,24 @@ impl Storage {
                 room.take(name.len())?;
                 others.push(self.named(Prefix::new(format!("{folder}{name}/")))?);
             }
-            for name in listing.prefixes.iter().chain(&up).filter(|name| may_be_folder(name)) {
+            for name in listing
+                .prefixes
+                .iter()
+                .chain(&up)
+                .filter(|name| may_be_folder(name))
+            {
                 room.take(name.len())?;
-                pending.push((self.named(Prefix::new(format!("{folder}{name}/")))?, depth + 1));
+                pending.push((
+                    self.named(Prefix::new(format!("{folder}{name}/")))?,
+                    depth + 1,
+                ));
             }
         }
         Ok(others)
     }
 
-    /// Passes on every key below a prefix, with what cannot be looked at or listed. Values are looked at only in
-    /// folders, where that tells links that lead nowhere.
+    /// Passes on every key below a prefix, with what cannot be looked at or listed. Values are
+    /// looked at only in folders, where that tells links that lead nowhere.
     pub(crate) async fn each_found(
         &self,
         prefix: &str,
@@ -183,9 +223,11 @@ impl Storage {
             AnyStore::Async(_) => false,
         };
         if is_folder {
-            self.each_size(prefix, limits, &mut |key, listed| take(key, Some(listed))).await
+            self.each_size(prefix, limits, &mut |key, listed| take(key, Some(listed)))
+                .await
         } else {
-            self.keys_below(prefix, limits, &mut |key| take(key, None)).await
+            self.keys_below(prefix, limits, &mut |key| take(key, None))
+                .await
         }
     }
 
@@ -200,7 +242,9 @@ impl Storage {
         let mut room = self.room(&prefix, limits);
         let store = match &self.store {
             AnyStore::Blocking(store) => {
-                self.named(with_files(|| store.list_prefix(&prefix)))?.iter().for_each(take);
+                self.named(with_files(|| store.list_prefix(&prefix)))?
+                    .iter()
+                    .for_each(take);
                 return Ok(());
             }
             AnyStore::Async(store) => store,
@@ -233,7 +277,9 @@ impl Storage {
                 };
                 return self.named(match store.list_sizes(&prefix, &mut passed) {
                     // What was passed on must not come again.
-                    Err(error) if !began && closes_files_after(&error) => store.list_sizes(&prefix, take),
+                    Err(error) if !began && closes_files_after(&error) => {
+                        store.list_sizes(&prefix, take)
+                    }
                     done => done,
                 });
             }
@@ -250,7 +296,8 @@ impl Storage {
     }
 }
 
-/// The bytes of the names of one list. Those of a blocking store have all come when they are counted.
+/// The bytes of the names of one list. Those of a blocking store have all come when they are
+/// counted.
 struct Room<'s> {
     storage: &'s Storage,
     prefix: String,

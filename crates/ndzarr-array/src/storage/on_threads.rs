@@ -15,23 +15,35 @@ impl Storage {
     ) -> R {
         match &self.store {
             AnyStore::Blocking(store) => {
-                pooled(&store.name(), &RunOptions::default(), move |_| block_on(call())).await
+                pooled(&store.name(), &RunOptions::default(), move |_| {
+                    block_on(call())
+                })
+                .await
             }
             AnyStore::Async(_) => call().await,
         }
     }
 
     /// Runs a call that changes the store: on a blocking store, on a thread for changes when it is
-    /// its turn, because it may wait for locks. Once the future is dropped, it publishes nothing more
-    /// and does not wait for locks.
-    pub(crate) async fn on_change_thread<R: Send + 'static, F: Future<Output = Result<R>> + Send>(
+    /// its turn, because it may wait for locks. Once the future is dropped, it publishes nothing
+    /// more and does not wait for locks.
+    pub(crate) async fn on_change_thread<
+        R: Send + 'static,
+        F: Future<Output = Result<R>> + Send,
+    >(
         &self,
         call: impl FnOnce() -> F + Send + 'static,
     ) -> Result<R> {
-        let AnyStore::Blocking(store) = &self.store else { return call().await };
+        let AnyStore::Blocking(store) = &self.store else {
+            return call().await;
+        };
         let stop = CancelOnDrop::part_of(Cancel::of_scope().as_ref());
         let part = stop.cancel().clone();
         let run = move || Ok(part.scope(|| block_on(call())));
-        self.named(queued(&store.name(), Some(stop.cancel()), run).await.map_err(EngineError::from))?
+        self.named(
+            queued(&store.name(), Some(stop.cancel()), run)
+                .await
+                .map_err(EngineError::from),
+        )?
     }
 }

@@ -6,8 +6,8 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use ndzarr_engine::AnyStore;
 use ndzarr_store::{
-    AsyncStore, Can, Fetch, Fetched, Key, Locked, Precondition, Prefix, Put, Store, StoreError, Temporary,
-    Wait,
+    AsyncStore, Can, Fetch, Fetched, Key, Locked, Precondition, Prefix, Put, Store, StoreError,
+    Temporary, Wait,
 };
 
 use super::Storage;
@@ -19,7 +19,13 @@ struct ReadOnly<S>(S);
 const REFUSED: StoreError = StoreError::Unsupported("be changed: it was opened to be read only");
 
 fn can(inner: Can) -> Can {
-    Can { write: false, put_if: false, erase_if: false, lock: false, ..inner }
+    Can {
+        write: false,
+        put_if: false,
+        erase_if: false,
+        lock: false,
+        ..inner
+    }
 }
 
 impl Storage {

@@ -1,5 +1,5 @@
-//! Blocking calls wait here for their store. Those that wait for an asynchronous one end when they are
-//! cancelled.
+//! Blocking calls wait here for their store. Those that wait for an asynchronous one end when they
+//! are cancelled.
 
 use std::future::{Future, pending, poll_fn};
 use std::pin::{Pin, pin};
@@ -14,14 +14,17 @@ use ndzarr_store::block_on;
 use super::Storage;
 use crate::error::{Error, ErrorKind, Result};
 
-/// How long values that are being stored at that moment may take: without the answer it is not known whether
-/// they were.
+/// How long values that are being stored at that moment may take: without the answer it is not
+/// known whether they were.
 const GRACE: Duration = Duration::from_millis(500);
 
 impl Storage {
     /// Runs a future that waits only for this store, on the calling thread. Every blocking call
     /// comes through here.
-    pub(crate) fn wait<T, E: Into<Error>>(&self, future: impl Future<Output = Result<T, E>>) -> Result<T> {
+    pub(crate) fn wait<T, E: Into<Error>>(
+        &self,
+        future: impl Future<Output = Result<T, E>>,
+    ) -> Result<T> {
         self.wait_unless(None, future)
     }
 
@@ -37,9 +40,10 @@ impl Storage {
             AnyStore::Blocking(_) => block_on(future).map_err(E::into),
             AnyStore::Async(store) => {
                 let mut output = None;
-                // Boxed: each layer around a future that lies on the stack takes its size once more, and is
-                // compiled for it.
-                let call: Call<'_> = Box::pin(async { output = Some(future.await.map_err(E::into)) });
+                // Boxed: each layer around a future that lies on the stack takes its size once
+                // more, and is compiled for it.
+                let call: Call<'_> =
+                    Box::pin(async { output = Some(future.await.map_err(E::into)) });
                 let ended = store.wait(unless_cancelled(cancel, call));
                 ended.map_err(|refused| Error::from(refused).in_store(|| self.name()))??;
                 output.expect("the call has ended")
@@ -60,8 +64,8 @@ impl Storage {
 /// A call, which keeps its output.
 type Call<'c> = Pin<Box<dyn Future<Output = ()> + 'c>>;
 
-/// Runs a call, which ends when its own cancellation or that of the thread is requested: its requests are
-/// dropped.
+/// Runs a call, which ends when its own cancellation or that of the thread is requested: its
+/// requests are dropped.
 async fn unless_cancelled(own: Option<&Cancel>, call: Call<'_>) -> Result<()> {
     let scope = Cancel::of_scope();
     let of_scope = scope.as_ref();
@@ -112,13 +116,21 @@ async fn after(time: Duration) {
         };
         waker.into_iter().for_each(Waker::wake);
     };
-    if std::thread::Builder::new().name("ndzarr-grace".to_owned()).spawn(sleep).is_err() {
+    if std::thread::Builder::new()
+        .name("ndzarr-grace".to_owned())
+        .spawn(sleep)
+        .is_err()
+    {
         return;
     }
     poll_fn(|context| {
         let mut timer = lock(&timer);
         timer.waker = Some(context.waker().clone());
-        if timer.is_over { Poll::Ready(()) } else { Poll::Pending }
+        if timer.is_over {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
     })
     .await;
 }

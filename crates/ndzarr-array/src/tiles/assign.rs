@@ -10,8 +10,8 @@ use crate::tiles::raw;
 /// than the copy.
 const LONG_ROW: usize = 128;
 
-/// Assigns element by element, in the order of the destination's memory. The compiler generates faster code
-/// if it knows that a row is contiguous.
+/// Assigns element by element, in the order of the destination's memory. The compiler generates
+/// faster code if it knows that a row is contiguous.
 pub(crate) fn assign<S: Copy, D>(
     src: ArrayViewD<'_, S>,
     dst: ArrayViewMutD<'_, D>,
@@ -43,7 +43,10 @@ fn nested<'s, 'd, S, D>(
     let (mut src, mut dst) = if axes.is_sorted() {
         (src, dst)
     } else {
-        (src.permuted_axes(IxDyn(&axes)), dst.permuted_axes(IxDyn(&axes)))
+        (
+            src.permuted_axes(IxDyn(&axes)),
+            dst.permuted_axes(IxDyn(&axes)),
+        )
     };
     let drop_axis = |src: &mut ArrayViewD<'s, S>, dst: &mut ArrayViewMutD<'d, D>, axis| {
         src.index_axis_inplace(Axis(axis), 0);
@@ -75,8 +78,16 @@ fn assign_planes<S: Copy, D>(
         let planes = dst.outer_iter_mut().zip(src.outer_iter());
         return planes.for_each(|(dst, src)| assign_planes(src, dst, each));
     }
-    let lines: Vec<&[S]> = src.lanes(Axis(0)).into_iter().filter_map(|line| line.to_slice()).collect();
-    let mut rows: Vec<&mut [D]> = dst.rows_mut().into_iter().filter_map(|row| row.into_slice()).collect();
+    let lines: Vec<&[S]> = src
+        .lanes(Axis(0))
+        .into_iter()
+        .filter_map(|line| line.to_slice())
+        .collect();
+    let mut rows: Vec<&mut [D]> = dst
+        .rows_mut()
+        .into_iter()
+        .filter_map(|row| row.into_slice())
+        .collect();
     transpose(&lines, &mut rows, each);
 }
 
@@ -103,7 +114,8 @@ fn assign_nested<S: Copy, D>(
     dst.zip_mut_with(&src, |dst, src| *dst = each(*src));
 }
 
-/// At most three axes as three. ndarray needs far less time for each row if it knows the number of axes.
+/// At most three axes as three. ndarray needs far less time for each row if it knows the number of
+/// axes.
 fn three_axes<S: RawData>(mut view: ArrayBase<S, IxDyn>) -> ArrayBase<S, Ix3> {
     while view.ndim() < 3 {
         view = view.insert_axis(Axis(0));
@@ -156,15 +168,24 @@ fn for_each_row<R, T>(
         return false;
     }
     if dst.ndim() > 3 {
-        return dst.outer_iter_mut().zip(src.outer_iter()).all(|(dst, src)| for_each_row(src, dst, take));
+        return dst
+            .outer_iter_mut()
+            .zip(src.outer_iter())
+            .all(|(dst, src)| for_each_row(src, dst, take));
     }
     let (src, mut dst) = (three_axes(src), three_axes(dst));
-    src.outer_iter().zip(dst.outer_iter_mut()).all(|(src, mut dst)| {
-        src.outer_iter().zip(dst.outer_iter_mut()).all(|(src, mut dst)| {
-            let (Some(src), Some(dst)) = (src.to_slice(), dst.as_slice_mut()) else { return false };
-            take(src, dst)
+    src.outer_iter()
+        .zip(dst.outer_iter_mut())
+        .all(|(src, mut dst)| {
+            src.outer_iter()
+                .zip(dst.outer_iter_mut())
+                .all(|(src, mut dst)| {
+                    let (Some(src), Some(dst)) = (src.to_slice(), dst.as_slice_mut()) else {
+                        return false;
+                    };
+                    take(src, dst)
+                })
         })
-    })
 }
 
 #[cfg(test)]
@@ -195,10 +216,13 @@ mod tests {
     /// anywhere.
     fn larger(shape: &[usize], first: u16) -> ArrayD<u16> {
         let mut n = first;
-        ArrayD::from_shape_simple_fn(IxDyn(&shape.iter().map(|n| 2 * n + 1).collect::<Vec<_>>()), || {
-            n = n.wrapping_mul(31).wrapping_add(7);
-            n
-        })
+        ArrayD::from_shape_simple_fn(
+            IxDyn(&shape.iter().map(|n| 2 * n + 1).collect::<Vec<_>>()),
+            || {
+                n = n.wrapping_mul(31).wrapping_add(7);
+                n
+            },
+        )
     }
 
     fn part(shape: &[usize], skip: usize) -> impl Fn(usize) -> Slice {
@@ -207,13 +231,23 @@ mod tests {
 
     #[test]
     fn both_ways_copy_what_ndarray_copies() {
-        let order = |array: ArrayD<u16>, reversed| if reversed { array.reversed_axes() } else { array };
+        let order = |array: ArrayD<u16>, reversed| {
+            if reversed {
+                array.reversed_axes()
+            } else {
+                array
+            }
+        };
         for shape in SHAPES {
             let turned: Vec<usize> = shape.iter().rev().copied().collect();
             for case in 0..16 {
                 let [skip, from_f, to_f, flip] = std::array::from_fn(|bit| case >> bit & 1);
-                let make =
-                    |is_f, first| order(larger(if is_f == 1 { &turned } else { shape }, first), is_f == 1);
+                let make = |is_f, first| {
+                    order(
+                        larger(if is_f == 1 { &turned } else { shape }, first),
+                        is_f == 1,
+                    )
+                };
                 let src = make(from_f, 3);
                 let before = make(to_f, 5);
                 let mut src = src.view();
@@ -235,7 +269,11 @@ mod tests {
                     }
                     if streamed {
                         let done = stream(src.view(), dst, as_it_is);
-                        let line = if to_f == 1 { shape.first() } else { shape.last() };
+                        let line = if to_f == 1 {
+                            shape.first()
+                        } else {
+                            shape.last()
+                        };
                         let rows = from_f == to_f && flip == 0 && line.is_some_and(|&n| n > 1);
                         assert!(done || !rows, "{shape:?} {case:b}");
                         if !done {

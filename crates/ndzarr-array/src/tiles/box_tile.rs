@@ -1,5 +1,5 @@
-//! The tile and the source of a box of an array: an ndarray has all of its elements, or those that are
-//! picked along each axis.
+//! The tile and the source of a box of an array: an ndarray has all of its elements, or those that
+//! are picked along each axis.
 
 use ndarray::{ArrayViewMutD, Axis, CowArray, IxDyn, Slice};
 use ndzarr_codec::strided::Strided;
@@ -37,10 +37,21 @@ const STREAMED: usize = 8 << 20;
 
 impl<'a, C: ReadCells> BoxTile<'a, C> {
     /// A tile for a box of these axes; `fresh` if the view is of zero bytes.
-    pub(crate) fn new(view: ArrayViewMutD<'a, C::Cell>, axes: Vec<TileAxis>, fresh: bool, cells: C) -> Self {
+    pub(crate) fn new(
+        view: ArrayViewMutD<'a, C::Cell>,
+        axes: Vec<TileAxis>,
+        fresh: bool,
+        cells: C,
+    ) -> Self {
         let len = view.len().saturating_mul(size_of::<C::Cell>());
         let streamed = fresh && cells.is_any_bits() && len >= STREAMED;
-        Self { view, axes, fresh, streamed, cells }
+        Self {
+            view,
+            axes,
+            fresh,
+            streamed,
+            cells,
+        }
     }
 
     fn is_whole(&self) -> bool {
@@ -64,9 +75,20 @@ impl<C: ReadCells> Tile for BoxTile<'_, C> {
         Picked::Along(self.axes.iter().map(|axis| axis.picks.clone()).collect())
     }
 
-    fn put(&mut self, elements: Elements<'_>, part: &Layout, at: &[usize]) -> Result<(), EngineCause> {
+    fn put(
+        &mut self,
+        elements: Elements<'_>,
+        part: &Layout,
+        at: &[usize],
+    ) -> Result<(), EngineCause> {
         let decoded = self.cells.decoded(elements)?;
-        let Self { view, axes, fresh, streamed, cells } = self;
+        let Self {
+            view,
+            axes,
+            fresh,
+            streamed,
+            cells,
+        } = self;
         let picks = axes.iter().map(|axis| &axis.picks);
         each_part(picks, at, &part.extent, part.place(), |picked| {
             let mut dst = view.view_mut();
@@ -97,11 +119,21 @@ impl<C: ReadCells> Tile for BoxTile<'_, C> {
         Some(memory)
     }
 
-    fn split_at<'s>(self: Box<Self>, axis: usize, at: usize) -> (Box<dyn Tile + 's>, Box<dyn Tile + 's>)
+    fn split_at<'s>(
+        self: Box<Self>,
+        axis: usize,
+        at: usize,
+    ) -> (Box<dyn Tile + 's>, Box<dyn Tile + 's>)
     where
         Self: 's,
     {
-        let Self { view, axes, fresh, streamed, cells } = *self;
+        let Self {
+            view,
+            axes,
+            fresh,
+            streamed,
+            cells,
+        } = *self;
         let n_head = axes[axis].picks.n_below(at).min(view.shape()[axis]);
         let (head, tail) = view.split_at(Axis(axis), n_head);
         let mut head_axes = axes;
@@ -110,8 +142,20 @@ impl<C: ReadCells> Tile for BoxTile<'_, C> {
         tail_axes[axis].len -= at;
         tail_axes[axis].picks = tail_axes[axis].picks.from(at);
         (
-            Box::new(BoxTile { view: head, axes: head_axes, fresh, streamed, cells: cells.clone() }),
-            Box::new(BoxTile { view: tail, axes: tail_axes, fresh, streamed, cells }),
+            Box::new(BoxTile {
+                view: head,
+                axes: head_axes,
+                fresh,
+                streamed,
+                cells: cells.clone(),
+            }),
+            Box::new(BoxTile {
+                view: tail,
+                axes: tail_axes,
+                fresh,
+                streamed,
+                cells,
+            }),
         )
     }
 }
@@ -126,13 +170,26 @@ pub(crate) struct BoxSource<'a, C: WriteCells> {
 }
 
 impl<C: WriteCells> Source for BoxSource<'_, C> {
-    fn gather(&self, start: &[usize], len: &[usize], out: &mut [u8], offset: usize, strides: &[isize]) {
-        let gathered = each_part(self.axes.iter(), start, len, Strided { offset, strides }, |picked| {
-            let mut src = self.elements.view();
-            picked.narrow(&mut src);
-            self.cells.gather(src, out, &picked);
-            Ok(())
-        });
+    fn gather(
+        &self,
+        start: &[usize],
+        len: &[usize],
+        out: &mut [u8],
+        offset: usize,
+        strides: &[isize],
+    ) {
+        let gathered = each_part(
+            self.axes.iter(),
+            start,
+            len,
+            Strided { offset, strides },
+            |picked| {
+                let mut src = self.elements.view();
+                picked.narrow(&mut src);
+                self.cells.gather(src, out, &picked);
+                Ok(())
+            },
+        );
         gathered.expect("a chunk is put together forwards");
     }
 
@@ -144,19 +201,31 @@ impl<C: WriteCells> Source for BoxSource<'_, C> {
         offset: usize,
         strides: &[isize],
     ) -> Result<(), EngineCause> {
-        each_part(self.axes.iter(), start, len, Strided { offset, strides }, |picked| {
-            let mut src = self.elements.view();
-            picked.narrow(&mut src);
-            self.cells.gather_vlen(src, out, &picked)
-        })
+        each_part(
+            self.axes.iter(),
+            start,
+            len,
+            Strided { offset, strides },
+            |picked| {
+                let mut src = self.elements.view();
+                picked.narrow(&mut src);
+                self.cells.gather_vlen(src, out, &picked)
+            },
+        )
     }
 
     fn is_dense(&self) -> bool {
-        self.axes.iter().all(|picks| matches!(picks, Picks::Steps(steps) if steps.step == 1))
+        self.axes
+            .iter()
+            .all(|picks| matches!(picks, Picks::Steps(steps) if steps.step == 1))
     }
 
     fn picked(&self) -> Picked {
-        if self.is_dense() { Picked::All } else { Picked::Along(self.axes.clone()) }
+        if self.is_dense() {
+            Picked::All
+        } else {
+            Picked::Along(self.axes.clone())
+        }
     }
 
     fn coverage(&self, start: &[usize], len: &[usize]) -> Coverage {
@@ -175,7 +244,9 @@ impl<C: WriteCells> Source for BoxSource<'_, C> {
 
     fn is_c_order(&self) -> bool {
         let strides = self.elements.strides();
-        C::IS_MEMORY && strides.is_sorted_by(|outer, inner| outer >= inner) && strides.last() == Some(&1)
+        C::IS_MEMORY
+            && strides.is_sorted_by(|outer, inner| outer >= inner)
+            && strides.last() == Some(&1)
     }
 
     fn piece(&self, start: &[usize], len: &[usize]) -> Box<dyn Source + Send> {
@@ -186,6 +257,10 @@ impl<C: WriteCells> Source for BoxSource<'_, C> {
             elements.slice_axis_inplace(Axis(axis), Slice::from(first..first + n));
             axes.push(picks.from(start[axis]));
         }
-        Box::new(BoxSource { elements: CowArray::from(elements.to_owned()), axes, cells: self.cells.clone() })
+        Box::new(BoxSource {
+            elements: CowArray::from(elements.to_owned()),
+            axes,
+            cells: self.cells.clone(),
+        })
     }
 }

@@ -88,7 +88,9 @@ pub(crate) trait WriteCells: Clone + Send + Sync + 'static {
         part: &PickedPart<'_>,
     ) -> Result<(), EngineCause> {
         let _ = (src, out, part);
-        Err(EngineCause::Element("elements of a fixed size from the source".to_owned()))
+        Err(EngineCause::Element(
+            "elements of a fixed size from the source".to_owned(),
+        ))
     }
 }
 
@@ -96,9 +98,9 @@ pub(crate) trait WriteCells: Clone + Send + Sync + 'static {
 fn of_size(elements: Elements<'_>, expected: usize) -> Result<&[u8], EngineCause> {
     match elements {
         Elements::Fixed { bytes, size } if size == expected => Ok(bytes),
-        Elements::Fixed { size, .. } => {
-            Err(EngineCause::Element(format!("elements of {size} bytes for a type of {expected}")))
-        }
+        Elements::Fixed { size, .. } => Err(EngineCause::Element(format!(
+            "elements of {size} bytes for a type of {expected}"
+        ))),
         Elements::Vlen { .. } => Err(EngineCause::Element(
             "elements of variable size in an array of elements of fixed size".to_owned(),
         )),

@@ -25,7 +25,11 @@ pub(crate) fn blank<T: Zeroable>(shape: &[usize]) -> Result<ArrayD<T>> {
         .iter()
         .filter(|&&n| n != 0)
         .try_fold(1usize, |product, &n| product.checked_mul(n))
-        .filter(|n| n.checked_mul(size).and_then(|bytes| isize::try_from(bytes).ok()).is_some())
+        .filter(|n| {
+            n.checked_mul(size)
+                .and_then(|bytes| isize::try_from(bytes).ok())
+                .is_some()
+        })
         .ok_or_else(too_large)?;
     let n = if shape.contains(&0) { 0 } else { n };
     let alignment = match n * size {
@@ -33,23 +37,37 @@ pub(crate) fn blank<T: Zeroable>(shape: &[usize]) -> Result<ArrayD<T>> {
         ALIGNED_FROM.. => ALIGNMENT,
         _ => 1,
     };
-    let padding = if alignment > 1 { alignment.div_ceil(size) } else { 0 };
-    let mut elements: Vec<T> = bytemuck::allocation::try_zeroed_vec(n + padding).map_err(|()| too_large())?;
+    let padding = if alignment > 1 {
+        alignment.div_ceil(size)
+    } else {
+        0
+    };
+    let mut elements: Vec<T> =
+        bytemuck::allocation::try_zeroed_vec(n + padding).map_err(|()| too_large())?;
     raw::advise_huge(&mut elements);
     // Elements of some sizes never begin at such an address, or only further on.
     let start = [alignment, ALIGNMENT].map(|to| elements.as_ptr().align_offset(to));
-    let start = start.into_iter().find(|&start| start <= padding).unwrap_or(0);
+    let start = start
+        .into_iter()
+        .find(|&start| start <= padding)
+        .unwrap_or(0);
     let elements = Array1::from_vec(elements).slice_move(s![start..start + n]);
-    elements.into_shape_with_order(IxDyn(shape)).map_err(|_| too_large())
+    elements
+        .into_shape_with_order(IxDyn(shape))
+        .map_err(|_| too_large())
 }
 
 /// New zero bytes for the packed elements of an array.
 pub(crate) fn blank_bytes(shape: &[usize], size: usize) -> Result<Vec<u8>> {
     let too_large = || {
-        let what = format!("a result of shape {shape:?} with {size} bytes each does not fit into memory");
+        let what =
+            format!("a result of shape {shape:?} with {size} bytes each does not fit into memory");
         Error::new(ErrorKind::OutOfMemory, what)
     };
-    let len = shape.iter().try_fold(size, |len, &n| len.checked_mul(n)).ok_or_else(too_large)?;
+    let len = shape
+        .iter()
+        .try_fold(size, |len, &n| len.checked_mul(n))
+        .ok_or_else(too_large)?;
     let mut bytes = bytemuck::allocation::try_zeroed_vec(len).map_err(|()| too_large())?;
     raw::advise_huge(&mut bytes);
     Ok(bytes)
@@ -62,17 +80,28 @@ pub(crate) fn blank_of<T: Clone>(shape: &[usize], value: &T) -> Result<ArrayD<T>
     ArrayD::from_shape_vec(IxDyn(shape), elements).map_err(|_| too_large(shape))
 }
 
-/// A new array of the elements at these indices along some axes, in ascending order; in standard layout.
-pub(crate) fn taken<T: Clone>(from: ArrayViewD<'_, T>, lists: &[(Axis, &[usize])]) -> Result<ArrayD<T>> {
+/// A new array of the elements at these indices along some axes, in ascending order; in standard
+/// layout.
+pub(crate) fn taken<T: Clone>(
+    from: ArrayViewD<'_, T>,
+    lists: &[(Axis, &[usize])],
+) -> Result<ArrayD<T>> {
     let mut shape = from.shape().to_vec();
-    lists.iter().for_each(|(axis, indices)| shape[axis.index()] = indices.len());
+    lists
+        .iter()
+        .for_each(|(axis, indices)| shape[axis.index()] = indices.len());
     let (mut elements, _) = room(&shape)?;
     take(from, 0, lists, &mut elements);
     ArrayD::from_shape_vec(IxDyn(&shape), elements).map_err(|_| too_large(&shape))
 }
 
 /// Appends elements of a part that is one index along each of the axes before `first`.
-fn take<T: Clone>(from: ArrayViewD<'_, T>, first: usize, lists: &[(Axis, &[usize])], to: &mut Vec<T>) {
+fn take<T: Clone>(
+    from: ArrayViewD<'_, T>,
+    first: usize,
+    lists: &[(Axis, &[usize])],
+    to: &mut Vec<T>,
+) {
     match lists {
         [] => match from.to_slice() {
             Some(from) => to.extend_from_slice(from),
@@ -80,22 +109,34 @@ fn take<T: Clone>(from: ArrayViewD<'_, T>, first: usize, lists: &[(Axis, &[usize
         },
         [(axis, indices), lists @ ..] if axis.index() == first => match from.ndim() {
             1 => to.extend(indices.iter().map(|&at| from[at].clone())),
-            _ => indices.iter().for_each(|&at| take(from.index_axis(Axis(0), at), first + 1, lists, to)),
+            _ => indices
+                .iter()
+                .for_each(|&at| take(from.index_axis(Axis(0), at), first + 1, lists, to)),
         },
-        _ => from.outer_iter().for_each(|from| take(from, first + 1, lists, to)),
+        _ => from
+            .outer_iter()
+            .for_each(|from| take(from, first + 1, lists, to)),
     }
 }
 
 /// Room for the elements of an array, and their number.
 fn room<T>(shape: &[usize]) -> Result<(Vec<T>, usize)> {
-    let n = shape.iter().try_fold(1usize, |n, &len| n.checked_mul(len)).ok_or_else(|| too_large(shape))?;
+    let n = shape
+        .iter()
+        .try_fold(1usize, |n, &len| n.checked_mul(len))
+        .ok_or_else(|| too_large(shape))?;
     let mut elements = Vec::new();
-    elements.try_reserve_exact(n).map_err(|_| too_large(shape))?;
+    elements
+        .try_reserve_exact(n)
+        .map_err(|_| too_large(shape))?;
     Ok((elements, n))
 }
 
 fn too_large(shape: &[usize]) -> Error {
-    Error::new(ErrorKind::OutOfMemory, format!("a result of shape {shape:?} does not fit into memory"))
+    Error::new(
+        ErrorKind::OutOfMemory,
+        format!("a result of shape {shape:?} does not fit into memory"),
+    )
 }
 
 #[cfg(test)]

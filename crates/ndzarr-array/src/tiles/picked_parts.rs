@@ -29,24 +29,38 @@ enum Runs<'p> {
 impl PickedPart<'_> {
     /// The place in the slice of the element with this index among them.
     pub(crate) fn place(&self, index: &[usize]) -> usize {
-        let distances = index.iter().zip(self.strides).map(|(at, stride)| at * stride);
+        let distances = index
+            .iter()
+            .zip(self.strides)
+            .map(|(at, stride)| at * stride);
         self.offset + distances.sum::<usize>()
     }
 
     /// The distances in bytes between elements of this size, whose bytes are the last axis.
     pub(crate) fn byte_strides(&self, size: usize) -> Vec<usize> {
-        self.strides.iter().map(|stride| stride * size).chain([1]).collect()
+        self.strides
+            .iter()
+            .map(|stride| stride * size)
+            .chain([1])
+            .collect()
     }
 
     /// Narrows an array of all selected elements to these.
     pub(crate) fn narrow<S: RawData>(&self, array: &mut ArrayBase<S, IxDyn>) {
-        let mut narrow = |axis, first, n| array.slice_axis_inplace(Axis(axis), Slice::from(first..first + n));
+        let mut narrow =
+            |axis, first, n| array.slice_axis_inplace(Axis(axis), Slice::from(first..first + n));
         match self.runs {
             Runs::All(start, len) => {
-                start.iter().zip(len).enumerate().for_each(|(axis, (&first, &n))| narrow(axis, first, n));
+                start
+                    .iter()
+                    .zip(len)
+                    .enumerate()
+                    .for_each(|(axis, (&first, &n))| narrow(axis, first, n));
             }
             Runs::Some(runs) => {
-                runs.iter().enumerate().for_each(|(axis, run)| narrow(axis, run.first, run.n));
+                runs.iter()
+                    .enumerate()
+                    .for_each(|(axis, run)| narrow(axis, run.first, run.n));
             }
         }
     }
@@ -67,7 +81,11 @@ pub(crate) fn each_part<'p>(
         return Ok(());
     }
     let strides = strides(len, place)?;
-    visit(PickedPart { runs: Runs::All(start, len), offset: place.offset, strides: &strides })
+    visit(PickedPart {
+        runs: Runs::All(start, len),
+        offset: place.offset,
+        strides: &strides,
+    })
 }
 
 /// Visits the runs of selected elements.
@@ -80,7 +98,11 @@ fn each_run(
 ) -> Result<(), EngineCause> {
     let runs_along = |(axis, picks): (usize, &&Picks)| picks.runs(start[axis], len[axis]).collect();
     let all: Vec<Vec<Run>> = axes.iter().enumerate().map(runs_along).collect();
-    let Some(mut runs) = all.iter().map(|runs| runs.first().copied()).collect::<Option<Vec<Run>>>() else {
+    let Some(mut runs) = all
+        .iter()
+        .map(|runs| runs.first().copied())
+        .collect::<Option<Vec<Run>>>()
+    else {
         return Ok(());
     };
     let mut at = vec![0; all.len()];
@@ -91,7 +113,11 @@ fn each_run(
             offset += run.offset * usize::try_from(place.strides[axis]).map_err(|_| outside())?;
             strides[axis] = stride(place, axis, run.n, run.step)?;
         }
-        visit(PickedPart { runs: Runs::Some(&runs), offset, strides: &strides })?;
+        visit(PickedPart {
+            runs: Runs::Some(&runs),
+            offset,
+            strides: &strides,
+        })?;
         for axis in (0..all.len()).rev() {
             at[axis] = (at[axis] + 1) % all[axis].len();
             runs[axis] = all[axis][at[axis]];
@@ -112,12 +138,14 @@ fn strides(len: &[usize], place: Strided<'_>) -> Result<Vec<usize>, EngineCause>
     Ok(strides)
 }
 
-/// The distance between `n` elements along an axis. ndarray refuses overlapping strides, even for an axis of
-/// one element, which never takes the step.
+/// The distance between `n` elements along an axis. ndarray refuses overlapping strides, even for
+/// an axis of one element, which never takes the step.
 fn stride(place: Strided<'_>, axis: usize, n: usize, step: usize) -> Result<usize, EngineCause> {
     match n {
         1 => Ok(0),
-        _ => usize::try_from(place.strides[axis]).map(|stride| stride * step).map_err(|_| outside()),
+        _ => usize::try_from(place.strides[axis])
+            .map(|stride| stride * step)
+            .map_err(|_| outside()),
     }
 }
 

@@ -75,7 +75,11 @@ impl Places {
     /// A region of the array that a mask is of.
     pub(crate) fn of_mask(mask: &Arc<Mask>, region: &Region) -> Self {
         let start = region.start().iter().map(|&at| at as usize).collect();
-        Self { selected: Selected::Mask(Arc::clone(mask)), start, len: lengths(region) }
+        Self {
+            selected: Selected::Mask(Arc::clone(mask)),
+            start,
+            len: lengths(region),
+        }
     }
 
     /// The shape of the box.
@@ -99,7 +103,9 @@ impl Places {
 
     /// The parts of the box that an engine looks at one by one; all of it for a mask.
     pub(crate) fn picked(&self) -> Picked {
-        let Selected::Points(points) = &self.selected else { return Picked::All };
+        let Selected::Points(points) = &self.selected else {
+            return Picked::All;
+        };
         let mut boxes = Vec::new();
         for run in points.within(&self.start, &self.len) {
             let mut ranges: Vec<Range<u64>> = Vec::with_capacity(self.len.len());
@@ -121,7 +127,11 @@ impl Places {
         match &self.selected {
             Selected::Points(points) => {
                 let n_elements = len.iter().try_fold(1_usize, |n, &len| n.checked_mul(len));
-                match points.within(&start, len).map(|run| run.targets.len()).sum() {
+                match points
+                    .within(&start, len)
+                    .map(|run| run.targets.len())
+                    .sum()
+                {
                     0 => Coverage::None,
                     n if Some(n) == n_elements => Coverage::All,
                     _ => Coverage::Part,
@@ -151,7 +161,11 @@ impl Places {
         mut visit: impl FnMut(Run) -> Result<(), EngineCause>,
     ) -> Result<(), EngineCause> {
         let start = self.absolute(start);
-        let strides: Vec<usize> = place.strides.iter().map(|&stride| stride as usize).collect();
+        let strides: Vec<usize> = place
+            .strides
+            .iter()
+            .map(|&stride| stride as usize)
+            .collect();
         if place.strides.iter().any(|stride| stride.is_negative()) {
             return Err(outside());
         }
@@ -163,7 +177,11 @@ impl Places {
                     for (axis, at) in run.start().enumerate() {
                         place += (at - start[axis]) * strides[axis];
                     }
-                    visit(Run { place, step, targets: run.targets })?;
+                    visit(Run {
+                        place,
+                        step,
+                        targets: run.targets,
+                    })?;
                 }
             }
             Selected::Mask(mask) => {
@@ -175,7 +193,11 @@ impl Places {
                         rest /= len[axis];
                     }
                     for MaskRun { start, targets } in mask.runs(&row) {
-                        visit(Run { place: first + start * step, step, targets })?;
+                        visit(Run {
+                            place: first + start * step,
+                            step,
+                            targets,
+                        })?;
                     }
                 }
             }
@@ -185,7 +207,12 @@ impl Places {
 
     /// Only the places in a smaller box, whose selected elements are numbered from 0 on. Passes on
     /// which elements of the result they were, in order.
-    pub(crate) fn part(&self, start: &[usize], len: &[usize], mut take: impl FnMut(Range<usize>)) -> Self {
+    pub(crate) fn part(
+        &self,
+        start: &[usize],
+        len: &[usize],
+        mut take: impl FnMut(Range<usize>),
+    ) -> Self {
         let start = self.absolute(start);
         let selected = match &self.selected {
             Selected::Points(points) => {
@@ -206,7 +233,11 @@ impl Places {
                 Selected::Mask(Arc::new(mask.part(&start, len)))
             }
         };
-        Self { selected, start: vec![0; len.len()], len: len.to_vec() }
+        Self {
+            selected,
+            start: vec![0; len.len()],
+            len: len.to_vec(),
+        }
     }
 
     /// The part before `at` along an axis, and the part from there on.
@@ -220,7 +251,11 @@ impl Places {
     }
 
     fn absolute(&self, start: &[usize]) -> Vec<usize> {
-        self.start.iter().zip(start).map(|(origin, at)| origin + at).collect()
+        self.start
+            .iter()
+            .zip(start)
+            .map(|(origin, at)| origin + at)
+            .collect()
     }
 }
 
@@ -244,11 +279,25 @@ mod tests {
         let mask = Arc::new(Mask::new(&SHAPE, selected.iter()));
         let region = Region::new([1..3, 1..5, 2..70]);
         let points = mask.points();
-        let is_in =
-            |number: &usize| points.point(*number).iter().zip(region.start()).all(|(at, start)| *at >= start);
+        let is_in = |number: &usize| {
+            points
+                .point(*number)
+                .iter()
+                .zip(region.start())
+                .all(|(at, start)| *at >= start)
+        };
         let numbers = (0..points.len()).filter(is_in).collect();
-        let of_chunk = ChunkPoints { region: region.clone(), numbers };
-        (selected, [Places::of_mask(&mask, &region), Places::of_points(&points, &of_chunk)])
+        let of_chunk = ChunkPoints {
+            region: region.clone(),
+            numbers,
+        };
+        (
+            selected,
+            [
+                Places::of_mask(&mask, &region),
+                Places::of_points(&points, &of_chunk),
+            ],
+        )
     }
 
     /// The place and the number of each selected element in a part of the box.
@@ -258,15 +307,25 @@ mod tests {
             visited.extend(run.places().zip(run.targets.clone()));
             Ok(())
         };
-        let at = Strided { offset: 11, strides: &STRIDES };
-        places.for_each_run(&start, &len, at, visit).expect("the strides are positive");
+        let at = Strided {
+            offset: 11,
+            strides: &STRIDES,
+        };
+        places
+            .for_each_run(&start, &len, at, visit)
+            .expect("the strides are positive");
         visited
     }
 
     #[test]
     fn masks_and_points_have_the_same_runs() {
-        let masks: [fn(usize) -> bool; 5] =
-            [|_| true, |_| false, |n| n % 2 == 0, |n| n * n % 11 < 7, |n| !(400..480).contains(&n)];
+        let masks: [fn(usize) -> bool; 5] = [
+            |_| true,
+            |_| false,
+            |n| n % 2 == 0,
+            |n| n * n % 11 < 7,
+            |n| !(400..480).contains(&n),
+        ];
         for selects in masks {
             let (selected, places) = both(selects);
             for start in [[0, 0, 0], [1, 2, 0], [0, 1, 40], [1, 3, 67]] {
@@ -282,8 +341,9 @@ mod tests {
                             within >= 0 && within < len[axis] as isize
                         });
                         if is_in && *selected {
-                            let place: isize =
-                                (0..3).map(|axis| (at[axis] - start[axis] as isize) * STRIDES[axis]).sum();
+                            let place: isize = (0..3)
+                                .map(|axis| (at[axis] - start[axis] as isize) * STRIDES[axis])
+                                .sum();
                             expected.push((11 + place as usize, n));
                         }
                         n += usize::from(*selected);
@@ -306,7 +366,12 @@ mod tests {
                                 .map(|(place, _)| place)
                                 .eq(expected.iter().map(|(place, _)| place))
                         );
-                        assert!(of_part.iter().map(|(_, target)| *target).eq(0..expected.len()));
+                        assert!(
+                            of_part
+                                .iter()
+                                .map(|(_, target)| *target)
+                                .eq(0..expected.len())
+                        );
                     }
                 }
             }

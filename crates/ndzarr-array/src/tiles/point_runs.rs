@@ -32,7 +32,10 @@ impl RunPart<'_> {
     /// The coordinates of its first point.
     pub(crate) fn start(&self) -> impl Iterator<Item = usize> {
         let last = self.first.len().saturating_sub(1);
-        self.first.iter().enumerate().map(move |(axis, at)| if axis == last { at + self.skip } else { *at })
+        self.first
+            .iter()
+            .enumerate()
+            .map(move |(axis, at)| if axis == last { at + self.skip } else { *at })
     }
 }
 
@@ -50,15 +53,25 @@ impl PointRuns {
 
     /// Adds a run.
     pub(crate) fn push(&mut self, first: impl Iterator<Item = usize>, len: usize, target: usize) {
-        self.runs.push(PointRun { at: self.coordinates.len(), len, target });
+        self.runs.push(PointRun {
+            at: self.coordinates.len(),
+            len,
+            target,
+        });
         self.coordinates.extend(first);
     }
 
     /// Returns `true` if a point is the next one of the last run.
     fn goes_on(&self, point: &[usize], target: usize) -> bool {
-        let Some(run) = self.runs.last() else { return false };
-        let Some((last, leading)) = point.split_last() else { return false };
-        let Some((first, of_run)) = self.coordinates[run.at..].split_last() else { return false };
+        let Some(run) = self.runs.last() else {
+            return false;
+        };
+        let Some((last, leading)) = point.split_last() else {
+            return false;
+        };
+        let Some((first, of_run)) = self.coordinates[run.at..].split_last() else {
+            return false;
+        };
         target == run.target + run.len && leading == of_run && *last == first + run.len
     }
 
@@ -71,9 +84,14 @@ impl PointRuns {
         self.near(start, len).iter().filter_map(move |run| {
             let first = &self.coordinates[run.at..run.at + start.len()];
             let Some((&last, leading)) = first.split_last() else {
-                return Some(RunPart { first, skip: 0, targets: run.target..run.target + run.len });
+                return Some(RunPart {
+                    first,
+                    skip: 0,
+                    targets: run.target..run.target + run.len,
+                });
             };
-            let is_in = |(axis, at): (usize, &usize)| (start[axis]..start[axis] + len[axis]).contains(at);
+            let is_in =
+                |(axis, at): (usize, &usize)| (start[axis]..start[axis] + len[axis]).contains(at);
             if !leading.iter().enumerate().all(is_in) {
                 return None;
             }
@@ -82,18 +100,27 @@ impl PointRuns {
             let end = (last + run.len).min(start[axis] + len[axis]);
             let skip = begin - last;
             let targets = run.target + skip..run.target + end.saturating_sub(last);
-            (begin < end).then_some(RunPart { first, skip, targets })
+            (begin < end).then_some(RunPart {
+                first,
+                skip,
+                targets,
+            })
         })
     }
 
     /// The runs that may lie in a box: those within its range of the first axis.
     fn near(&self, start: &[usize], len: &[usize]) -> &[PointRun] {
-        let (Some(&start), Some(&n)) = (start.first(), len.first()) else { return &self.runs };
+        let (Some(&start), Some(&n)) = (start.first(), len.first()) else {
+            return &self.runs;
+        };
         // Only a single axis is the one that runs are long along.
         let is_long = len.len() == 1;
-        let last = |run: &PointRun| self.coordinates[run.at] + if is_long { run.len - 1 } else { 0 };
+        let last =
+            |run: &PointRun| self.coordinates[run.at] + if is_long { run.len - 1 } else { 0 };
         let begin = self.runs.partition_point(|run| last(run) < start);
-        let end = self.runs.partition_point(|run| self.coordinates[run.at] < start + n);
+        let end = self
+            .runs
+            .partition_point(|run| self.coordinates[run.at] < start + n);
         &self.runs[begin..end.max(begin)]
     }
 }

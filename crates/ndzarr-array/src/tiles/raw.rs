@@ -47,7 +47,9 @@ pub(crate) fn words<T: Pod, W: Pod>(view: ArrayViewD<'_, T>) -> ArrayViewD<'_, W
 }
 
 /// [`words`] of what may be owned: a view stays a view, and what is owned is copied.
-pub(crate) fn words_of<'a, T: Pod, W: Pod>(elements: &CowArray<'a, T, IxDyn>) -> CowArray<'a, W, IxDyn> {
+pub(crate) fn words_of<'a, T: Pod, W: Pod>(
+    elements: &CowArray<'a, T, IxDyn>,
+) -> CowArray<'a, W, IxDyn> {
     const { assert!(size_of::<T>() == size_of::<W>() && align_of::<T>() >= align_of::<W>()) };
     if !elements.is_view() {
         return words::<T, W>(elements.view()).to_owned().into();
@@ -92,8 +94,8 @@ impl PastCaches {
         if self.avx {
             assert_eq!(src.len(), dst.len(), "rows of one length");
             // Only whole cache lines: part of one costs more than it saves. The parts before and
-            // after them are copied by themselves, since a store across two lines is slow. Most rows
-            // have no such parts, and a call for nothing costs a tenth of a row of 256 bytes.
+            // after them are copied by themselves, since a store across two lines is slow. Most
+            // rows have no such parts, and a call for nothing costs a tenth of a row of 256 bytes.
             let head = dst.as_ptr().align_offset(avx::LINE).min(dst.len());
             let len = (dst.len() - head) / avx::LINE * avx::LINE;
             if head > 0 {
@@ -171,10 +173,19 @@ mod tests {
         let part = floats.slice(s![..;-1, 1..;2]).reversed_axes().into_dyn();
         let bits: ArrayViewD<'_, u32> = words(part.view());
         assert_eq!(bits.shape(), [2, 3]);
-        assert!(bits.iter().zip(&part).all(|(bits, float)| *bits == float.to_bits()));
+        assert!(
+            bits.iter()
+                .zip(&part)
+                .all(|(bits, float)| *bits == float.to_bits())
+        );
         let bytes: CowArray<'_, [u8; 4], IxDyn> = words_of(&CowArray::from(part.view()));
         assert!(bytes.is_view() && bytes.shape() == [2, 3]);
-        assert!(bytes.iter().zip(&part).all(|(bytes, float)| *bytes == float.to_ne_bytes()));
+        assert!(
+            bytes
+                .iter()
+                .zip(&part)
+                .all(|(bytes, float)| *bytes == float.to_ne_bytes())
+        );
         let owned: CowArray<'_, [u8; 4], IxDyn> = words_of(&CowArray::from(part.to_owned()));
         assert!(!owned.is_view());
         assert_eq!(owned, bytes);
@@ -195,7 +206,12 @@ mod tests {
                 let mut dst = vec![255u8; 1000];
                 PastCaches::begin().copy(&src[3..3 + len], &mut dst[start..start + len]);
                 assert_eq!(&dst[start..start + len], &src[3..3 + len]);
-                assert!(dst[..start].iter().chain(&dst[start + len..]).all(|&byte| byte == 255));
+                assert!(
+                    dst[..start]
+                        .iter()
+                        .chain(&dst[start + len..])
+                        .all(|&byte| byte == 255)
+                );
             }
         }
     }

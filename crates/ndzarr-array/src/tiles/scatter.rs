@@ -11,20 +11,25 @@ use ndzarr_engine::{Coverage, EngineCause, Picked, Source, Tile};
 use crate::tiles::cells::{ReadCells, ToBytes, into_bytes};
 use crate::tiles::places::{Places, Run};
 
-/// A result that the tiles of several chunks put scattered elements into: a row of cells for each element.
+/// A result that the tiles of several chunks put scattered elements into: a row of cells for each
+/// element.
 pub(crate) struct SharedResult<'o, T> {
     cells: Arc<Mutex<ArrayViewMut2<'o, T>>>,
 }
 
 impl<T> Clone for SharedResult<'_, T> {
     fn clone(&self) -> Self {
-        Self { cells: Arc::clone(&self.cells) }
+        Self {
+            cells: Arc::clone(&self.cells),
+        }
     }
 }
 
 impl<'o, T> SharedResult<'o, T> {
     pub(crate) fn new(cells: ArrayViewMut2<'o, T>) -> Self {
-        Self { cells: Arc::new(Mutex::new(cells)) }
+        Self {
+            cells: Arc::new(Mutex::new(cells)),
+        }
     }
 
     /// Moves the cells of elements to their places, in order.
@@ -41,7 +46,11 @@ impl<'o, T> SharedResult<'o, T> {
         }
         let rows = targets.iter().cloned().flatten();
         for (row, cells) in rows.zip(cells.chunks_exact_mut(width)) {
-            result.row_mut(row).iter_mut().zip(cells).for_each(|(to, cell)| std::mem::swap(to, cell));
+            result
+                .row_mut(row)
+                .iter_mut()
+                .zip(cells)
+                .for_each(|(to, cell)| std::mem::swap(to, cell));
         }
     }
 }
@@ -55,7 +64,11 @@ pub(crate) struct ScatterTile<'o, C: ReadCells> {
 
 impl<'o, C: ReadCells> ScatterTile<'o, C> {
     pub(crate) fn new(places: Places, result: SharedResult<'o, C::Cell>, cells: C) -> Self {
-        Self { places, result, cells }
+        Self {
+            places,
+            result,
+            cells,
+        }
     }
 }
 
@@ -72,16 +85,23 @@ impl<C: ReadCells> Tile for ScatterTile<'_, C> {
         self.places.picked()
     }
 
-    fn put(&mut self, elements: Elements<'_>, part: &Layout, at: &[usize]) -> Result<(), EngineCause> {
+    fn put(
+        &mut self,
+        elements: Elements<'_>,
+        part: &Layout,
+        at: &[usize],
+    ) -> Result<(), EngineCause> {
         let decoded = self.cells.decoded(elements)?;
         // Other threads wait only while cells are moved.
         let mut cells = Vec::new();
         let mut targets = Vec::new();
-        self.places.for_each_run(at, &part.extent, part.place(), |run| {
-            self.cells.push_run(&decoded, &run, &part.swap, &mut cells)?;
-            targets.push(run.targets);
-            Ok(())
-        })?;
+        self.places
+            .for_each_run(at, &part.extent, part.place(), |run| {
+                self.cells
+                    .push_run(&decoded, &run, &part.swap, &mut cells)?;
+                targets.push(run.targets);
+                Ok(())
+            })?;
         if !targets.is_empty() {
             self.result.put(&mut cells, &targets);
         }
@@ -89,32 +109,65 @@ impl<C: ReadCells> Tile for ScatterTile<'_, C> {
     }
 
     fn fill(&mut self, fill: &[u8]) -> Result<(), EngineCause> {
-        let decoded = self.cells.decoded(Elements::Fixed { bytes: fill, size: fill.len() })?;
+        let decoded = self.cells.decoded(Elements::Fixed {
+            bytes: fill,
+            size: fill.len(),
+        })?;
         let mut cells = Vec::new();
-        self.cells.push_run(&decoded, &Run { place: 0, step: 1, targets: 0..1 }, &Swap::None, &mut cells)?;
-        let mut result = self.result.cells.lock().unwrap_or_else(PoisonError::into_inner);
+        self.cells.push_run(
+            &decoded,
+            &Run {
+                place: 0,
+                step: 1,
+                targets: 0..1,
+            },
+            &Swap::None,
+            &mut cells,
+        )?;
+        let mut result = self
+            .result
+            .cells
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         let start = vec![0; self.places.shape().len()];
         let strides = vec![0; start.len()];
-        let nowhere = Strided { offset: 0, strides: &strides };
-        self.places.for_each_run(&start, self.places.shape(), nowhere, |run| {
-            for mut row in result.slice_mut(s![run.targets, ..]).rows_mut() {
-                row.iter_mut().zip(&cells).for_each(|(to, cell)| to.clone_from(cell));
-            }
-            Ok(())
-        })
+        let nowhere = Strided {
+            offset: 0,
+            strides: &strides,
+        };
+        self.places
+            .for_each_run(&start, self.places.shape(), nowhere, |run| {
+                for mut row in result.slice_mut(s![run.targets, ..]).rows_mut() {
+                    row.iter_mut()
+                        .zip(&cells)
+                        .for_each(|(to, cell)| to.clone_from(cell));
+                }
+                Ok(())
+            })
     }
 
     fn contiguous(&mut self) -> Option<&mut [u8]> {
         None
     }
 
-    fn split_at<'s>(self: Box<Self>, axis: usize, at: usize) -> (Box<dyn Tile + 's>, Box<dyn Tile + 's>)
+    fn split_at<'s>(
+        self: Box<Self>,
+        axis: usize,
+        at: usize,
+    ) -> (Box<dyn Tile + 's>, Box<dyn Tile + 's>)
     where
         Self: 's,
     {
-        let Self { places, result, cells } = *self;
+        let Self {
+            places,
+            result,
+            cells,
+        } = *self;
         let (head, tail) = places.split_at(axis, at);
-        (Box::new(Self::new(head, result.clone(), cells.clone())), Box::new(Self::new(tail, result, cells)))
+        (
+            Box::new(Self::new(head, result.clone(), cells.clone())),
+            Box::new(Self::new(tail, result, cells)),
+        )
     }
 }
 
@@ -130,7 +183,12 @@ pub(crate) struct ScatterSource<'a, T: Clone> {
 
 impl<'a, T: Clone> ScatterSource<'a, T> {
     pub(crate) fn new(places: Places, values: CowArray<'a, T, Ix1>, to_bytes: ToBytes<T>) -> Self {
-        Self { is_dense: places.is_dense(), places, values, to_bytes }
+        Self {
+            is_dense: places.is_dense(),
+            places,
+            values,
+            to_bytes,
+        }
     }
 
     /// Passes on the content of each element of a box, and where it goes.
@@ -142,21 +200,38 @@ impl<'a, T: Clone> ScatterSource<'a, T> {
         mut set: impl FnMut(usize, &[u8]),
     ) -> Result<(), EngineCause> {
         let mut content = Vec::new();
-        self.places.for_each_run(start, len, place, |Run { mut place, step, targets }| {
-            for target in targets {
-                content.clear();
-                (self.to_bytes)(&self.values[target], &mut content);
-                set(place, &content);
-                place += step;
-            }
-            Ok(())
-        })
+        self.places.for_each_run(
+            start,
+            len,
+            place,
+            |Run {
+                 mut place,
+                 step,
+                 targets,
+             }| {
+                for target in targets {
+                    content.clear();
+                    (self.to_bytes)(&self.values[target], &mut content);
+                    set(place, &content);
+                    place += step;
+                }
+                Ok(())
+            },
+        )
     }
 }
 
 impl<T: Clone + Send + Sync + 'static> Source for ScatterSource<'_, T> {
-    fn gather(&self, start: &[usize], len: &[usize], out: &mut [u8], offset: usize, strides: &[isize]) {
-        let gathered = self.for_each_content(start, len, Strided { offset, strides }, into_bytes(out));
+    fn gather(
+        &self,
+        start: &[usize],
+        len: &[usize],
+        out: &mut [u8],
+        offset: usize,
+        strides: &[isize],
+    ) {
+        let gathered =
+            self.for_each_content(start, len, Strided { offset, strides }, into_bytes(out));
         gathered.expect("a chunk is put together forwards");
     }
 
@@ -185,6 +260,10 @@ impl<T: Clone + Send + Sync + 'static> Source for ScatterSource<'_, T> {
         let places = self.places.part(start, len, |targets| {
             values.extend(targets.map(|target| self.values[target].clone()));
         });
-        Box::new(ScatterSource::new(places, CowArray::from(Array1::from(values)), Arc::clone(&self.to_bytes)))
+        Box::new(ScatterSource::new(
+            places,
+            CowArray::from(Array1::from(values)),
+            Arc::clone(&self.to_bytes),
+        ))
     }
 }

@@ -35,8 +35,12 @@ pub(crate) trait Values<T>: Sync {
     fn blank(&self, shape: &[usize]) -> Result<ArrayD<T>>;
 
     /// A tile for a view of a result; `fresh` if that is blank.
-    fn tile<'o>(&'o self, view: ArrayViewMutD<'o, T>, axes: Vec<TileAxis>, fresh: bool)
-    -> Box<dyn Tile + 'o>;
+    fn tile<'o>(
+        &'o self,
+        view: ArrayViewMutD<'o, T>,
+        axes: Vec<TileAxis>,
+        fresh: bool,
+    ) -> Box<dyn Tile + 'o>;
 
     /// The tiles of a selection whose lists are in ascending order.
     fn tiles<'o>(
@@ -54,7 +58,11 @@ pub(crate) trait Values<T>: Sync {
     }
 
     /// A tile of scattered elements.
-    fn scatter_tile<'o>(&'o self, places: Places, result: SharedResult<'o, T>) -> Box<dyn Tile + 'o>;
+    fn scatter_tile<'o>(
+        &'o self,
+        places: Places,
+        result: SharedResult<'o, T>,
+    ) -> Box<dyn Tile + 'o>;
 }
 
 /// Passes on a tile that was made before.

@@ -40,7 +40,10 @@ fn content(len: usize) -> Vec<u8> {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         (at as u32 / 16).wrapping_add(state >> 31)
     };
-    let mut bytes: Vec<u8> = (0..len.div_ceil(4)).map(number).flat_map(u32::to_le_bytes).collect();
+    let mut bytes: Vec<u8> = (0..len.div_ceil(4))
+        .map(number)
+        .flat_map(u32::to_le_bytes)
+        .collect();
     bytes.truncate(len);
     bytes
 }
@@ -52,7 +55,13 @@ fn every_format_and_order_is_decoded() {
         for shuffle in SHUFFLES {
             for typesize in [1, 2, 3, 4, 8, 15, 16, 17, 255] {
                 for (len, blocksize) in [(40_000, 0), (40_001, 4096), (70_003, 1000), (300, 0)] {
-                    let parameters = Compress { compressor, level: 5, shuffle, typesize, blocksize };
+                    let parameters = Compress {
+                        compressor,
+                        level: 5,
+                        shuffle,
+                        typesize,
+                        blocksize,
+                    };
                     let src = content(len);
                     let chunk = encoded(&src, &parameters);
                     let header = Header::parse(&chunk).expect("a header");
@@ -60,7 +69,10 @@ fn every_format_and_order_is_decoded() {
                         n_stored += 1;
                         continue;
                     };
-                    assert!(out.expect("it decodes") == src, "{len} bytes, {parameters:?}");
+                    assert!(
+                        out.expect("it decodes") == src,
+                        "{len} bytes, {parameters:?}"
+                    );
                 }
             }
         }

@@ -48,10 +48,18 @@ fn check(content: Content, len: usize, parameters: &Compress, scratch: &mut Vec<
     let src = content.bytes(len);
     let mut own = vec![9; 5];
     let mut theirs = vec![9; 5];
-    assert!(can_encode(parameters) || parameters.shuffle == Shuffle::Bit, "{what}");
+    assert!(
+        can_encode(parameters) || parameters.shuffle == Shuffle::Bit,
+        "{what}"
+    );
     compress(len, &mut &src[..], parameters, &mut own, scratch).expect("it encodes");
     compress_by_c_blosc(&src, parameters, &mut theirs).expect("it encodes");
-    assert!(own == theirs, "{what}: {} and {} bytes", own.len(), theirs.len());
+    assert!(
+        own == theirs,
+        "{what}: {} and {} bytes",
+        own.len(),
+        theirs.len()
+    );
     let mut decoded = vec![0xa5; len];
     decompress(&own, &mut decoded).expect("it decodes");
     assert!(decoded == src, "{what}");
@@ -84,14 +92,28 @@ fn edges_are_as_c_blosc_has_them() {
                 continue;
             }
             let around = [16, 127, 128 * typesize, 32 << 10, 64 << 10];
-            let lengths = [0, 1, 15, 200].into_iter().chain(around.iter().flat_map(|&n| n - 1..=n + 1));
+            let lengths = [0, 1, 15, 200]
+                .into_iter()
+                .chain(around.iter().flat_map(|&n| n - 1..=n + 1));
             for len in lengths {
                 for content in CONTENTS {
                     check(content, len, &parameters(5, 0), &mut scratch);
                 }
-                for (level, blocksize) in [(0, 0), (1, 0), (9, 0), (5, 1), (9, 128), (3, 1000), (7, 1 << 20)]
-                {
-                    check(Content::Planes(typesize.min(4)), len, &parameters(level, blocksize), &mut scratch);
+                for (level, blocksize) in [
+                    (0, 0),
+                    (1, 0),
+                    (9, 0),
+                    (5, 1),
+                    (9, 128),
+                    (3, 1000),
+                    (7, 1 << 20),
+                ] {
+                    check(
+                        Content::Planes(typesize.min(4)),
+                        len,
+                        &parameters(level, blocksize),
+                        &mut scratch,
+                    );
                 }
             }
         }
@@ -103,10 +125,19 @@ fn whole_and_short_blocks_are_as_c_blosc_has_them() {
     let mut scratch = Vec::new();
     for typesize in [1, 2, 4, 8, 12] {
         for level in 1..=9 {
-            let parameters = Compress { level, typesize, ..Compress::default() };
+            let parameters = Compress {
+                level,
+                typesize,
+                ..Compress::default()
+            };
             let blocksize = blocksize(usize::MAX >> 1, &parameters);
             for len in [blocksize, 2 * blocksize - 1, 2 * blocksize + 5] {
-                check(Content::Planes(typesize.clamp(2, 4)), len, &parameters, &mut scratch);
+                check(
+                    Content::Planes(typesize.clamp(2, 4)),
+                    len,
+                    &parameters,
+                    &mut scratch,
+                );
             }
         }
     }

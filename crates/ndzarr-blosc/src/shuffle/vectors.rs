@@ -24,8 +24,17 @@ pub(super) fn shuffle_groups<const N: usize>(src: &[u8], dst: &mut [u8]) -> usiz
         for _ in 0..GROUP.ilog2() {
             let before = vectors;
             let (first, second) = before.split_at(N / 2);
-            for ((pair, first), second) in vectors.as_chunks_mut::<2>().0.iter_mut().zip(first).zip(second) {
-                *pair = [_mm_unpacklo_epi8(*first, *second), _mm_unpackhi_epi8(*first, *second)];
+            for ((pair, first), second) in vectors
+                .as_chunks_mut::<2>()
+                .0
+                .iter_mut()
+                .zip(first)
+                .zip(second)
+            {
+                *pair = [
+                    _mm_unpacklo_epi8(*first, *second),
+                    _mm_unpackhi_epi8(*first, *second),
+                ];
             }
         }
         for (plane, vector) in planes.iter_mut().zip(vectors) {

@@ -27,8 +27,17 @@ pub(crate) fn decompress(stream: &[u8], out: &mut [u8]) -> Result<(), String> {
 /// Walks through a stream that decodes to `len` bytes. For each valid step, `visit` gets the range
 /// of literals in the stream, a distance back from the end of what is decoded, and the number of
 /// bytes to copy from that position. Either the literals are empty or that number is 0.
-fn walk(stream: &[u8], len: usize, mut visit: impl FnMut(Range<usize>, usize, usize)) -> Result<(), String> {
-    let byte = |at: usize| stream.get(at).map(|&byte| usize::from(byte)).ok_or("ends within a token");
+fn walk(
+    stream: &[u8],
+    len: usize,
+    mut visit: impl FnMut(Range<usize>, usize, usize),
+) -> Result<(), String> {
+    let byte = |at: usize| {
+        stream
+            .get(at)
+            .map(|&byte| usize::from(byte))
+            .ok_or("ends within a token")
+    };
     let mut done = 0usize;
     // The first token is always for literals; its upper bits have another meaning.
     let mut token = byte(0)? & 31;
@@ -62,7 +71,10 @@ fn walk(stream: &[u8], len: usize, mut visit: impl FnMut(Range<usize>, usize, us
             }
             // The nearest byte is at distance 0.
             if distance >= done {
-                return Err(format!("a reference {} back from byte {done}", distance + 1));
+                return Err(format!(
+                    "a reference {} back from byte {done}",
+                    distance + 1
+                ));
             }
             done += n;
             (at..at, distance + 1, n)

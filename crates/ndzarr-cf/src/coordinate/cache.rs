@@ -7,8 +7,8 @@ use crate::coordinate::Coordinate;
 
 /// The values of a coordinate, if they were read since it was last written.
 ///
-/// Nothing waits for the lock, since it may stay locked for ever in a forked child: the values are then
-/// read again.
+/// Nothing waits for the lock, since it may stay locked for ever in a forked child: the values are
+/// then read again.
 #[derive(Debug, Default)]
 pub(crate) struct Cache {
     /// The values, with the number of writes that had ended before they were read.
@@ -28,8 +28,8 @@ impl Cache {
         }
     }
 
-    /// Stores values that were read after `n_writes` writes. They are not returned if more writes have
-    /// ended, since they may be older.
+    /// Stores values that were read after `n_writes` writes. They are not returned if more writes
+    /// have ended, since they may be older.
     pub(crate) fn set(&self, values: &Arc<Coordinate>, n_writes: u64) {
         if let Ok(mut current) = self.values.try_write() {
             *current = Some((n_writes, Arc::clone(values)));
@@ -67,7 +67,10 @@ mod tests {
     #[test]
     fn values_that_were_read_before_a_write_ended_are_not_returned() {
         let float = ndzarr::DataType::Float { bits: 64 };
-        let attributes = Attributes { variable: "x", all: &Map::new() };
+        let attributes = Attributes {
+            variable: "x",
+            all: &Map::new(),
+        };
         let encoding = Encoding::new(&float, attributes, None).expect("there is nothing wrong");
         let values = |number: f64| {
             let elements = ndzarr::ndarray::arr1(&[number]).into_dyn().into();

@@ -9,10 +9,10 @@ use crate::time::Time;
 /// Values of a coordinate that [`Variable::sel`](crate::Variable::sel) selects: a value, a list of
 /// values, an inclusive range, or [`nearest`](Self::nearest).
 ///
-/// Values are numbers, [`Time`]s, jiff's `DateTime` and `Date`, and texts. If the coordinate has times,
-/// a text is a time in its calendar. A text such as `2001-06` names a period: it is the last moment of
-/// the period at the end of a range, and the first elsewhere. So `"2001-06"..="2001-08"` includes all of
-/// August, and `"2001-06-15"..="2001"` goes from 15 June to the end of the year.
+/// Values are numbers, [`Time`]s, jiff's `DateTime` and `Date`, and texts. If the coordinate has
+/// times, a text is a time in its calendar. A text such as `2001-06` names a period: it is the last
+/// moment of the period at the end of a range, and the first elsewhere. So `"2001-06"..="2001-08"`
+/// includes all of August, and `"2001-06-15"..="2001"` goes from 15 June to the end of the year.
 ///
 /// - A value drops the dimension. The coordinate must have it exactly once.
 /// - A list keeps the dimension, in the order of the list.
@@ -38,7 +38,8 @@ pub(crate) enum Label {
 }
 
 impl Labels {
-    /// The value nearest to this one; the greater of two that are equally near. It drops the dimension.
+    /// The value nearest to this one; the greater of two that are equally near. It drops the
+    /// dimension.
     ///
     /// ```
     /// use ndzarr_cf::Labels;

@@ -32,14 +32,17 @@ impl Encoding {
                 for (to, time) in nanos.iter_mut().zip(&times) {
                     let Some(time) = time else { continue };
                     if !units.is_datetime64(time.nanos()) {
-                        let what = format!("has the time {time:?}, which only read_times can return");
+                        let what =
+                            format!("has the time {time:?}, which only read_times can return");
                         return Err(Error::variable(variable, what));
                     }
                     *to = Datetime64(i64::try_from(time.nanos()).unwrap_or(i64::MIN));
                 }
                 Ok(nanos.into())
             }
-            Meaning::Durations(unit, data_type) => self.durations(*unit, data_type, elements, variable),
+            Meaning::Durations(unit, data_type) => {
+                self.durations(*unit, data_type, elements, variable)
+            }
         }
     }
 
@@ -48,7 +51,10 @@ impl Encoding {
         match &self.meaning {
             Meaning::Bools => DataType::Bool,
             Meaning::Texts => DataType::String,
-            Meaning::Times(_) => DataType::DateTime64 { unit: ndzarr::TimeUnit::Nanosecond, scale: 1 },
+            Meaning::Times(_) => DataType::DateTime64 {
+                unit: ndzarr::TimeUnit::Nanosecond,
+                scale: 1,
+            },
             Meaning::Durations(_, data_type) => data_type.clone(),
             Meaning::Stored | Meaning::Numbers => match self.decoded_as(valid.is_some()) {
                 DecodedAs::Stored => self.in_memory(),
@@ -59,15 +65,23 @@ impl Encoding {
     }
 
     /// Times; `None` for missing ones.
-    pub(crate) fn times(&self, elements: AnyElements, variable: &str) -> Result<ArrayD<Option<Time>>> {
+    pub(crate) fn times(
+        &self,
+        elements: AnyElements,
+        variable: &str,
+    ) -> Result<ArrayD<Option<Time>>> {
         match (&self.meaning, elements) {
             (Meaning::Times(units), elements) => self.times_of(units, elements, variable),
             (Meaning::Stored, AnyElements::DateTime64(array)) => {
-                let time = |element: &Datetime64| Ok(element.to_datetime(&self.stored)?.map(Time::from));
+                let time =
+                    |element: &Datetime64| Ok(element.to_datetime(&self.stored)?.map(Time::from));
                 let times = array.iter().map(time).collect::<Result<Vec<_>>>()?;
                 Ok(ArrayD::from_shape_vec(array.raw_dim(), times).expect("one for each element"))
             }
-            _ => Err(Error::variable(variable, "has no times: no attribute \"units\" with \"since\"")),
+            _ => Err(Error::variable(
+                variable,
+                "has no times: no attribute \"units\" with \"since\"",
+            )),
         }
     }
 
@@ -78,20 +92,34 @@ impl Encoding {
         variable: &str,
     ) -> Result<ArrayD<Option<Time>>> {
         let out_of_range = |count: &dyn std::fmt::Display| {
-            Error::attribute(variable, "units", format!("has no time for the count {count}"))
+            Error::attribute(
+                variable,
+                "units",
+                format!("has no time for the count {count}"),
+            )
         };
         let shape = elements.shape().to_vec();
         let times: Result<Vec<Option<Time>>> = if self.has_whole_counts() {
-            let counts = self.whole_counts(elements).map_err(|error| out_of_range(&error))?;
+            let counts = self
+                .whole_counts(elements)
+                .map_err(|error| out_of_range(&error))?;
             let time = |count| units.time(count).ok_or_else(|| out_of_range(&count));
-            counts.into_iter().map(|count| count.map(time).transpose()).collect()
+            counts
+                .into_iter()
+                .map(|count| count.map(time).transpose())
+                .collect()
         } else {
-            let counts = self.numbers(elements, DecodedAs::Float64, None).cast::<f64>(Cast::Checked)?;
+            let counts = self
+                .numbers(elements, DecodedAs::Float64, None)
+                .cast::<f64>(Cast::Checked)?;
             let time = |&count: &f64| {
                 if count.is_nan() {
                     return Ok(None);
                 }
-                units.time_at(count).map(Some).ok_or_else(|| out_of_range(&count))
+                units
+                    .time_at(count)
+                    .map(Some)
+                    .ok_or_else(|| out_of_range(&count))
             };
             counts.iter().map(time).collect()
         };
@@ -105,38 +133,61 @@ impl Encoding {
         elements: AnyElements,
         variable: &str,
     ) -> Result<AnyElements> {
-        let DataType::TimeDelta64 { unit: step, .. } = data_type else { return Ok(elements) };
+        let DataType::TimeDelta64 { unit: step, .. } = data_type else {
+            return Ok(elements);
+        };
         // The units of NumPy have the names that `unit_nanos` knows.
         let step = unit_nanos(&format!("{step:?}"), Calendar::Standard).unwrap_or(1);
-        let out_of_range =
-            || Error::attribute(variable, "units", "has counts that are out of range of durations");
+        let out_of_range = || {
+            Error::attribute(
+                variable,
+                "units",
+                "has counts that are out of range of durations",
+            )
+        };
         let shape = elements.shape().to_vec();
         let durations: Result<Vec<Timedelta64>> = if self.has_whole_counts() {
             let counts = self.whole_counts(elements).map_err(|_| out_of_range())?;
             let duration = |count: Option<i64>| {
-                let Some(count) = count else { return Ok(Timedelta64::NAT) };
+                let Some(count) = count else {
+                    return Ok(Timedelta64::NAT);
+                };
                 let steps = i128::from(count) * unit / step;
-                i64::try_from(steps).map(Timedelta64).map_err(|_| out_of_range())
+                i64::try_from(steps)
+                    .map(Timedelta64)
+                    .map_err(|_| out_of_range())
             };
             counts.into_iter().map(duration).collect()
         } else {
-            let counts = self.numbers(elements, DecodedAs::Float64, None).cast::<f64>(Cast::Checked)?;
+            let counts = self
+                .numbers(elements, DecodedAs::Float64, None)
+                .cast::<f64>(Cast::Checked)?;
             let duration = |&count: &f64| {
                 if count.is_nan() {
                     return Ok(Timedelta64::NAT);
                 }
                 let steps = count * unit as f64 / step as f64;
-                if steps.abs() < 9.2e18 { Ok(Timedelta64(steps as i64)) } else { Err(out_of_range()) }
+                if steps.abs() < 9.2e18 {
+                    Ok(Timedelta64(steps as i64))
+                } else {
+                    Err(out_of_range())
+                }
             };
             counts.iter().map(duration).collect()
         };
-        Ok(ArrayD::from_shape_vec(shape, durations?).expect("one for each element").into())
+        Ok(ArrayD::from_shape_vec(shape, durations?)
+            .expect("one for each element")
+            .into())
     }
 
-    /// Counts of times or durations that are integers; `None` for missing ones. These are found among
-    /// the stored elements, since they may be out of range of counts.
+    /// Counts of times or durations that are integers; `None` for missing ones. These are found
+    /// among the stored elements, since they may be out of range of counts.
     fn whole_counts(&self, elements: AnyElements) -> ndzarr::Result<Vec<Option<i64>>> {
-        let elements = if self.other_sign { with_other_sign(elements, &self.stored) } else { elements };
+        let elements = if self.other_sign {
+            with_other_sign(elements, &self.stored)
+        } else {
+            elements
+        };
         let mut is_missing = Vec::new();
         let elements = for_each_type!(elements, |array: Number| {
             let missing = self.missing_as();
@@ -144,7 +195,9 @@ impl Encoding {
             array.mapv_into(|number| if missing.contains(&number) { nearest(0.0) } else { number }).into()
         }, other => other);
         let counts = elements.cast::<i64>(Cast::Checked)?;
-        let count = |(&count, is_missing): (&i64, bool)| (!is_missing && count != i64::MIN).then_some(count);
+        let count = |(&count, is_missing): (&i64, bool)| {
+            (!is_missing && count != i64::MIN).then_some(count)
+        };
         Ok(counts.iter().zip(is_missing).map(count).collect())
     }
 
@@ -155,8 +208,13 @@ impl Encoding {
         decoded_as: DecodedAs,
         valid: Option<ValidRange>,
     ) -> AnyElements {
-        let elements = if self.other_sign { with_other_sign(elements, &self.stored) } else { elements };
-        let is_stored = decoded_as == DecodedAs::Stored && !self.is_packed() && self.missing.is_empty();
+        let elements = if self.other_sign {
+            with_other_sign(elements, &self.stored)
+        } else {
+            elements
+        };
+        let is_stored =
+            decoded_as == DecodedAs::Stored && !self.is_packed() && self.missing.is_empty();
         if is_stored && valid.is_none() {
             return elements;
         }
@@ -181,12 +239,17 @@ impl Encoding {
 
     /// Computes in `F`, as NumPy does: each step is computed in f64 and rounded to `F`, which gives
     /// the same result.
-    fn unpacked<S: Number, F: Number>(&self, array: ArrayD<S>, valid: Option<ValidRange>) -> ArrayD<F> {
+    fn unpacked<S: Number, F: Number>(
+        &self,
+        array: ArrayD<S>,
+        valid: Option<ValidRange>,
+    ) -> ArrayD<F> {
         let missing = self.missing_as::<S>();
         let nan = nearest::<F>(f64::NAN);
         let scale = self.scale.map(|scale| nearest::<F>(scale).to_f64());
         let offset = self.offset.map(|offset| nearest::<F>(offset).to_f64());
-        let is_valid = |number: f64| valid.is_none_or(|range| !(number < range.min || number > range.max));
+        let is_valid =
+            |number: f64| valid.is_none_or(|range| !(number < range.min || number > range.max));
         let of_unpacked = valid.is_some_and(|range| range.of_unpacked);
         array.mapv_into_any(|stored: S| {
             if missing.contains(&stored) || !of_unpacked && !is_valid(stored.to_f64()) {
@@ -199,7 +262,11 @@ impl Encoding {
             if let Some(offset) = offset {
                 number = nearest(number.to_f64() + offset);
             }
-            if of_unpacked && !is_valid(number.to_f64()) { nan } else { number }
+            if of_unpacked && !is_valid(number.to_f64()) {
+                nan
+            } else {
+                number
+            }
         })
     }
 
@@ -224,11 +291,15 @@ fn is_true<S: Number>(number: S) -> bool {
 }
 
 fn texts(elements: AnyElements, variable: &str) -> Result<AnyElements> {
-    let AnyElements::Bytes(array) = elements else { return Ok(elements) };
+    let AnyElements::Bytes(array) = elements else {
+        return Ok(elements);
+    };
     let text = |bytes: &Vec<u8>| {
         let what = "says that the elements are text, but they are not UTF-8";
         String::from_utf8(bytes.clone()).map_err(|_| Error::attribute(variable, "_Encoding", what))
     };
     let texts = array.iter().map(text).collect::<Result<Vec<_>>>()?;
-    Ok(ArrayD::from_shape_vec(array.raw_dim(), texts).expect("one for each element").into())
+    Ok(ArrayD::from_shape_vec(array.raw_dim(), texts)
+        .expect("one for each element")
+        .into())
 }

@@ -11,19 +11,27 @@ use crate::time::Time;
 use crate::time::time_units::TimeUnits;
 
 impl Encoding {
-    /// The reverse of [`decode`](Self::decode). Elements that are neither numbers nor texts stay as they
-    /// are.
+    /// The reverse of [`decode`](Self::decode). Elements that are neither numbers nor texts stay as
+    /// they are.
     pub(crate) fn encode(&self, elements: AnyElements, variable: &str) -> Result<AnyElements> {
         match &self.meaning {
-            Meaning::Times(_) => Err(Error::variable(variable, "has times, which write_times writes")),
-            Meaning::Durations(..) => {
-                Err(Error::variable(variable, "has durations, which cannot be written"))
-            }
+            Meaning::Times(_) => Err(Error::variable(
+                variable,
+                "has times, which write_times writes",
+            )),
+            Meaning::Durations(..) => Err(Error::variable(
+                variable,
+                "has durations, which cannot be written",
+            )),
             Meaning::Texts => {
-                let AnyElements::String(texts) = elements else { return Ok(elements) };
+                let AnyElements::String(texts) = elements else {
+                    return Ok(elements);
+                };
                 Ok(texts.mapv(String::into_bytes).into())
             }
-            Meaning::Stored | Meaning::Bools | Meaning::Numbers => self.stored_numbers(elements, variable),
+            Meaning::Stored | Meaning::Bools | Meaning::Numbers => {
+                self.stored_numbers(elements, variable)
+            }
         }
     }
 
@@ -47,19 +55,32 @@ impl Encoding {
                     };
                     dates.push(Datetime64::from_datetime(date, &self.stored)?);
                 }
-                Ok(ArrayD::from_shape_vec(times.raw_dim(), dates).expect("one for each time").into())
+                Ok(ArrayD::from_shape_vec(times.raw_dim(), dates)
+                    .expect("one for each time")
+                    .into())
             }
-            _ => Err(Error::variable(variable, "has no times: no attribute \"units\" with \"since\"")),
+            _ => Err(Error::variable(
+                variable,
+                "has no times: no attribute \"units\" with \"since\"",
+            )),
         }
     }
 
-    fn counts(&self, units: &TimeUnits, times: &ArrayD<Option<Time>>, variable: &str) -> Result<AnyElements> {
+    fn counts(
+        &self,
+        units: &TimeUnits,
+        times: &ArrayD<Option<Time>>,
+        variable: &str,
+    ) -> Result<AnyElements> {
         let count = |time: &Option<Time>| {
             let Some(time) = time else { return Ok(None) };
             let in_calendar = time.in_calendar(units.calendar).ok_or_else(|| {
                 Error::variable(
                     variable,
-                    format!("cannot have the time {time:?}: its calendar is {}", units.calendar),
+                    format!(
+                        "cannot have the time {time:?}: its calendar is {}",
+                        units.calendar
+                    ),
                 )
             })?;
             Ok(Some((in_calendar, units.count(in_calendar))))
@@ -68,14 +89,19 @@ impl Encoding {
         let elements: AnyElements = if self.has_whole_counts() {
             match self.in_memory() {
                 // Its fill value may be out of range of int64.
-                DataType::UInt { bits: 64 } => self.whole::<u64>(times.raw_dim(), counts, variable)?.into(),
+                DataType::UInt { bits: 64 } => {
+                    self.whole::<u64>(times.raw_dim(), counts, variable)?.into()
+                }
                 _ => self.whole::<i64>(times.raw_dim(), counts, variable)?.into(),
             }
         } else {
-            let float =
-                |count: Option<(Time, (i128, f64))>| count.map_or(f64::NAN, |(_, (n, rest))| n as f64 + rest);
+            let float = |count: Option<(Time, (i128, f64))>| {
+                count.map_or(f64::NAN, |(_, (n, rest))| n as f64 + rest)
+            };
             let counts = counts.into_iter().map(float).collect();
-            ArrayD::from_shape_vec(times.raw_dim(), counts).expect("one for each time").into()
+            ArrayD::from_shape_vec(times.raw_dim(), counts)
+                .expect("one for each time")
+                .into()
         };
         self.stored_numbers(elements, variable)
     }
@@ -87,15 +113,22 @@ impl Encoding {
         counts: Vec<Option<(Time, (i128, f64))>>,
         variable: &str,
     ) -> Result<ArrayD<T>> {
-        let nat = || T::try_from(i64::MIN.into()).ok().filter(|_| self.stored == DataType::Int { bits: 64 });
+        let nat = || {
+            T::try_from(i64::MIN.into())
+                .ok()
+                .filter(|_| self.stored == DataType::Int { bits: 64 })
+        };
         let missing = self.fill_as::<T>().or_else(nat);
         let whole = |count| match count {
             None => missing.ok_or_else(|| no_fill(variable)),
-            Some((_, (count, 0.0))) => T::try_from(count)
-                .map_err(|_| Error::attribute(variable, "units", format!("makes a count of {count}"))),
+            Some((_, (count, 0.0))) => T::try_from(count).map_err(|_| {
+                Error::attribute(variable, "units", format!("makes a count of {count}"))
+            }),
             Some((time, _)) => {
-                let what =
-                    format!("has a unit that is too large for {time}: the elements are {}", self.stored);
+                let what = format!(
+                    "has a unit that is too large for {time}: the elements are {}",
+                    self.stored
+                );
                 Err(Error::attribute(variable, "units", what))
             }
         };
@@ -113,8 +146,7 @@ impl Encoding {
     }
 
     fn stored_numbers(&self, elements: AnyElements, variable: &str) -> Result<AnyElements> {
-        let is_number =
-            for_each_type!(&elements, |_array: Number| true, other => matches!(other, AnyElements::Bool(_)));
+        let is_number = for_each_type!(&elements, |_array: Number| true, other => matches!(other, AnyElements::Bool(_)));
         if !is_number {
             return Ok(elements);
         }
@@ -126,7 +158,8 @@ impl Encoding {
     }
 
     fn packed<T: Number>(&self, elements: &AnyElements, variable: &str) -> Result<ArrayD<T>> {
-        let wrong = |error: ndzarr::Error| Error::variable(variable, format!("cannot hold this: {error}"));
+        let wrong =
+            |error: ndzarr::Error| Error::variable(variable, format!("cannot hold this: {error}"));
         let is_float = for_each_type!(elements, |array: Number| may_be_nan(array), _ => false);
         if !is_float && !self.is_packed() {
             return elements.cast(Cast::Checked).map_err(wrong);
@@ -144,7 +177,9 @@ impl Encoding {
                 *number = 0.0;
             }
         }
-        let mut packed = AnyElements::from(numbers).cast::<T>(Cast::Checked).map_err(wrong)?;
+        let mut packed = AnyElements::from(numbers)
+            .cast::<T>(Cast::Checked)
+            .map_err(wrong)?;
         let fill = match fill {
             None if is_integer && !missing.is_empty() => return Err(no_fill(variable)),
             fill => fill.unwrap_or_else(|| nearest(f64::NAN)),

@@ -5,7 +5,8 @@ use std::fmt;
 use jiff::SignedDuration;
 use jiff::civil::Date;
 
-/// A calendar of the [CF conventions](https://cfconventions.org/cf-conventions/cf-conventions.html#calendar).
+/// A calendar of the
+/// [CF conventions](https://cfconventions.org/cf-conventions/cf-conventions.html#calendar).
 ///
 /// Years are those of astronomers: the year before 1 is 0. In `Standard` and `ProlepticGregorian`
 /// they go from -9999 to 9999, in the others from -999,999 to 999,999.
@@ -73,7 +74,9 @@ impl Calendar {
             return None;
         }
         let (year, month, day) = match self {
-            Self::Standard if day < REFORM => julian_date(day).filter(|&(year, ..)| year >= -9999)?,
+            Self::Standard if day < REFORM => {
+                julian_date(day).filter(|&(year, ..)| year >= -9999)?
+            }
             Self::ProlepticGregorian | Self::Standard => gregorian_date(day)?,
             Self::Julian => julian_date(day)?,
             Self::NoLeap => model_date(day, 365)?,
@@ -99,13 +102,24 @@ impl fmt::Display for Calendar {
 }
 
 fn gregorian(year: i32, month: u8, day: u8) -> Option<i64> {
-    let date = Date::new(year.try_into().ok()?, month.try_into().ok()?, day.try_into().ok()?).ok()?;
+    let date = Date::new(
+        year.try_into().ok()?,
+        month.try_into().ok()?,
+        day.try_into().ok()?,
+    )
+    .ok()?;
     Some(date.duration_since(EPOCH).as_hours() / 24)
 }
 
 fn gregorian_date(day: i64) -> Option<(i32, u8, u8)> {
-    let date = EPOCH.checked_add(SignedDuration::from_hours(24 * day)).ok()?;
-    Some((date.year().into(), date.month().try_into().ok()?, date.day().try_into().ok()?))
+    let date = EPOCH
+        .checked_add(SignedDuration::from_hours(24 * day))
+        .ok()?;
+    Some((
+        date.year().into(),
+        date.month().try_into().ok()?,
+        date.day().try_into().ok()?,
+    ))
 }
 
 /// The number of days before a month, in a year that begins in March.
@@ -135,16 +149,37 @@ fn julian_date(day: i64) -> Option<(i32, u8, u8)> {
     let month = (5 * day + 2) / 153;
     let day = day - days_before(month) + 1;
     let is_in_next_year = month >= 10;
-    let month = if is_in_next_year { month - 9 } else { month + 3 };
+    let month = if is_in_next_year {
+        month - 9
+    } else {
+        month + 3
+    };
     let year = 4 * four_years + year + i64::from(is_in_next_year);
-    Some((year.try_into().ok()?, month.try_into().ok()?, day.try_into().ok()?))
+    Some((
+        year.try_into().ok()?,
+        month.try_into().ok()?,
+        day.try_into().ok()?,
+    ))
 }
 
 /// The lengths of the months of a year.
 fn months(days_of_year: i64) -> [u8; 12] {
     match days_of_year {
         360 => [30; 12],
-        days => [31, if days == 366 { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31],
+        days => [
+            31,
+            if days == 366 { 29 } else { 28 },
+            31,
+            30,
+            31,
+            30,
+            31,
+            31,
+            30,
+            31,
+            30,
+            31,
+        ],
     }
 }
 
@@ -158,8 +193,10 @@ fn check_day(year: i32, month: u8, day: u8, days_of_year: i64) -> Option<()> {
 /// The number of a day in a calendar whose years all have the same length.
 fn model(year: i32, month: u8, day: u8, days_of_year: i64) -> Option<i64> {
     check_day(year, month, day, days_of_year)?;
-    let before: i64 =
-        months(days_of_year)[..usize::from(month) - 1].iter().map(|&days| i64::from(days)).sum();
+    let before: i64 = months(days_of_year)[..usize::from(month) - 1]
+        .iter()
+        .map(|&days| i64::from(days))
+        .sum();
     Some((i64::from(year) - 1970) * days_of_year + before + i64::from(day) - 1)
 }
 
@@ -206,7 +243,11 @@ mod tests {
             (Calendar::Days360, (2001, 2, 30), 11_219),
         ] {
             let (year, month, day_of_month) = date;
-            assert_eq!(calendar.day(year, month, day_of_month), Some(day), "{calendar} {date:?}");
+            assert_eq!(
+                calendar.day(year, month, day_of_month),
+                Some(day),
+                "{calendar} {date:?}"
+            );
             assert_eq!(calendar.date(day), Some(date), "{calendar} {day}");
         }
     }
@@ -226,7 +267,11 @@ mod tests {
             (Calendar::ProlepticGregorian, 10_000, 1, 1),
             (Calendar::Julian, i32::MIN + 1, 1, 1),
         ] {
-            assert_eq!(calendar.day(year, month, day), None, "{calendar} {year}-{month}-{day}");
+            assert_eq!(
+                calendar.day(year, month, day),
+                None,
+                "{calendar} {year}-{month}-{day}"
+            );
         }
     }
 
@@ -237,7 +282,11 @@ mod tests {
             for day in -799_999..800_000 {
                 let date = calendar.date(day).expect("it is in range");
                 assert!(date > before, "{calendar} {day}");
-                assert_eq!(calendar.day(date.0, date.1, date.2), Some(day), "{calendar} {date:?}");
+                assert_eq!(
+                    calendar.day(date.0, date.1, date.2),
+                    Some(day),
+                    "{calendar} {date:?}"
+                );
                 before = date;
             }
             assert_eq!(calendar.date(i64::MIN), None);

@@ -61,31 +61,44 @@ impl ParsedTime {
         }
         text.eat_blanks();
         parsed.offset_seconds = text.offset()?;
-        if text.0.is_empty() { Ok(parsed) } else { Err("something follows the time") }
+        if text.0.is_empty() {
+            Ok(parsed)
+        } else {
+            Err("something follows the time")
+        }
     }
 
     /// The day in a calendar, and the nanosecond of the day, in UTC.
     pub(crate) fn instant(&self, calendar: Calendar) -> Option<(i64, u64)> {
         let day = calendar.day(self.year, self.month, self.day)?;
-        let nanos =
-            i128::from(self.nanosecond) - i128::from(self.offset_seconds) * i128::from(NANOS_PER_SECOND);
+        let nanos = i128::from(self.nanosecond)
+            - i128::from(self.offset_seconds) * i128::from(NANOS_PER_SECOND);
         let days = nanos.div_euclid(NANOS_PER_DAY.into());
         let nanos = nanos.rem_euclid(NANOS_PER_DAY.into());
         Some((day + i64::try_from(days).ok()?, u64::try_from(nanos).ok()?))
     }
 
-    /// The first nanosecond after the period that the text names: for `2001-06`, midnight of 1 July.
+    /// The first nanosecond after the period that the text names: for `2001-06`, midnight of 1
+    /// July.
     pub(crate) fn end(&self, calendar: Calendar) -> Option<i128> {
         let next = match self.precision {
             Precision::Nanoseconds(n) => {
                 let (day, nanosecond) = self.instant(calendar)?;
                 return Some(nanos_since_epoch(day, nanosecond) + i128::from(n));
             }
-            Precision::Year => Self { year: self.year.checked_add(1)?, ..*self },
-            Precision::Month if self.month == 12 => {
-                Self { year: self.year.checked_add(1)?, month: 1, ..*self }
-            }
-            Precision::Month => Self { month: self.month + 1, ..*self },
+            Precision::Year => Self {
+                year: self.year.checked_add(1)?,
+                ..*self
+            },
+            Precision::Month if self.month == 12 => Self {
+                year: self.year.checked_add(1)?,
+                month: 1,
+                ..*self
+            },
+            Precision::Month => Self {
+                month: self.month + 1,
+                ..*self
+            },
         };
         let (day, nanosecond) = next.instant(calendar)?;
         Some(nanos_since_epoch(day, nanosecond))
@@ -124,7 +137,11 @@ impl Cursor<'_> {
 
     fn number(&mut self, max_digits: usize) -> Option<u64> {
         let digits = self.digits();
-        if digits.len() > max_digits { None } else { digits.parse().ok() }
+        if digits.len() > max_digits {
+            None
+        } else {
+            digits.parse().ok()
+        }
     }
 
     /// A month, day, hour, minute or second.
@@ -151,7 +168,11 @@ impl Cursor<'_> {
             let digits = self.digits();
             let used = &digits[..digits.len().min(9)];
             unit = 10_u64.pow(9 - u32::try_from(used.len()).unwrap_or(9));
-            nanos += if used.is_empty() { 0 } else { used.parse().unwrap_or(0) * unit };
+            nanos += if used.is_empty() {
+                0
+            } else {
+                used.parse().unwrap_or(0) * unit
+            };
         }
         Ok((nanos, Precision::Nanoseconds(unit)))
     }
@@ -203,7 +224,13 @@ mod tests {
             ("1-1-1", (1, 1, 1), 0.0, 0, day),
             (" 2001-06 ", (2001, 6, 1), 0.0, 0, Precision::Month),
             ("-0044-03-15", (-44, 3, 15), 0.0, 0, day),
-            ("1900-01-01 00:00:0.0", (1900, 1, 1), 0.0, 0, Precision::Nanoseconds(100_000_000)),
+            (
+                "1900-01-01 00:00:0.0",
+                (1900, 1, 1),
+                0.0,
+                0,
+                Precision::Nanoseconds(100_000_000),
+            ),
             ("1900-01-01T06:30:10", (1900, 1, 1), 23_410.0, 0, second),
             ("1900-01-01 6", (1900, 1, 1), 21_600.0, 0, hour),
             (
@@ -222,12 +249,26 @@ mod tests {
                 19_800,
                 Precision::Nanoseconds(60 * NANOS_PER_SECOND),
             ),
-            ("2000-01-01 00:00:00.1234567891", (2000, 1, 1), 0.123_456_789, 0, Precision::Nanoseconds(1)),
+            (
+                "2000-01-01 00:00:00.1234567891",
+                (2000, 1, 1),
+                0.123_456_789,
+                0,
+                Precision::Nanoseconds(1),
+            ),
         ] {
             let parsed = ParsedTime::parse(text).expect(text);
             assert_eq!((parsed.year, parsed.month, parsed.day), date, "{text}");
-            assert_eq!(parsed.nanosecond, (seconds * 1e9_f64).round() as u64, "{text}");
-            assert_eq!((parsed.offset_seconds, parsed.precision), (offset, precision), "{text}");
+            assert_eq!(
+                parsed.nanosecond,
+                (seconds * 1e9_f64).round() as u64,
+                "{text}"
+            );
+            assert_eq!(
+                (parsed.offset_seconds, parsed.precision),
+                (offset, precision),
+                "{text}"
+            );
         }
     }
 
@@ -252,7 +293,10 @@ mod tests {
             "20010601",
         ] {
             let parsed = ParsedTime::parse(text);
-            assert!(parsed.is_err() || text == "2001-06-01 00:00:00 +1", "{text:?}: {parsed:?}");
+            assert!(
+                parsed.is_err() || text == "2001-06-01 00:00:00 +1",
+                "{text:?}: {parsed:?}"
+            );
         }
     }
 }

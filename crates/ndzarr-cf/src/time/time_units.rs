@@ -29,21 +29,33 @@ impl TimeUnits {
                 "month" | "year" | "common_year" => "has no fixed length in the calendar",
                 _ => "is not a unit of time; calendar",
             };
-            return Some(Err(format!("is {units:?}: {:?} {what} {calendar}", unit.trim())));
+            return Some(Err(format!(
+                "is {units:?}: {:?} {what} {calendar}",
+                unit.trim()
+            )));
         };
-        let reference = ParsedTime::parse(reference).map_err(str::to_owned).and_then(|parsed| {
-            let time = Time::from_parsed(&parsed, calendar);
-            time.ok_or_else(|| format!("the calendar {calendar} has no such day"))
-        });
+        let reference = ParsedTime::parse(reference)
+            .map_err(str::to_owned)
+            .and_then(|parsed| {
+                let time = Time::from_parsed(&parsed, calendar);
+                time.ok_or_else(|| format!("the calendar {calendar} has no such day"))
+            });
         Some(match reference {
-            Ok(time) => Ok(Self { calendar, unit: unit_nanos, reference: time.nanos() }),
+            Ok(time) => Ok(Self {
+                calendar,
+                unit: unit_nanos,
+                reference: time.nanos(),
+            }),
             Err(what) => Err(format!("is {units:?}: {what}")),
         })
     }
 
     /// The time of a whole count; `None` if its year is out of range.
     pub(crate) fn time(&self, count: i64) -> Option<Time> {
-        Time::since_epoch(self.reference + i128::from(count) * self.unit, self.calendar)
+        Time::since_epoch(
+            self.reference + i128::from(count) * self.unit,
+            self.calendar,
+        )
     }
 
     /// The time of a count; `None` if its year is out of range.
@@ -61,10 +73,14 @@ impl TimeUnits {
             return Time::since_epoch(truncated, self.calendar);
         }
         if self.unit < MICROSECOND {
-            return Time::since_epoch(self.reference + count.round_ties_even() as i128, self.calendar);
+            return Time::since_epoch(
+                self.reference + count.round_ties_even() as i128,
+                self.calendar,
+            );
         }
         let rest = count.fract() * (self.unit / MICROSECOND) as f64;
-        let micros = count.trunc() as i128 * (self.unit / MICROSECOND) + rest.round_ties_even() as i128;
+        let micros =
+            count.trunc() as i128 * (self.unit / MICROSECOND) + rest.round_ties_even() as i128;
         Time::since_epoch(self.reference + micros * MICROSECOND, self.calendar)
     }
 
@@ -81,7 +97,10 @@ impl TimeUnits {
     /// The number of units from the reference to a time: whole ones, and the remaining fraction.
     pub(crate) fn count(&self, time: Time) -> (i128, f64) {
         let nanos = time.nanos() - self.reference;
-        (nanos.div_euclid(self.unit), nanos.rem_euclid(self.unit) as f64 / self.unit as f64)
+        (
+            nanos.div_euclid(self.unit),
+            nanos.rem_euclid(self.unit) as f64 / self.unit as f64,
+        )
     }
 }
 
@@ -91,7 +110,10 @@ pub(crate) fn unit_nanos(name: &str, calendar: Calendar) -> Option<i128> {
     Some(match (&name.to_ascii_lowercase()[..], calendar) {
         ("nanosecond" | "nanoseconds" | "nanosec" | "nanosecs", _) => 1,
         ("microsecond" | "microseconds" | "microsec" | "microsecs", _) => MICROSECOND,
-        ("millisecond" | "milliseconds" | "millisec" | "millisecs" | "msec" | "msecs" | "ms", _) => 1_000_000,
+        (
+            "millisecond" | "milliseconds" | "millisec" | "millisecs" | "msec" | "msecs" | "ms",
+            _,
+        ) => 1_000_000,
         ("second" | "seconds" | "sec" | "secs" | "s", _) => second,
         ("minute" | "minutes" | "min" | "mins", _) => 60 * second,
         ("hour" | "hours" | "hr" | "hrs" | "h", _) => 3600 * second,
@@ -107,7 +129,9 @@ mod tests {
     use super::*;
 
     fn time(units: &str, calendar: Calendar, count: f64) -> String {
-        let units = TimeUnits::parse(units, calendar).expect("it has since").expect("they are valid");
+        let units = TimeUnits::parse(units, calendar)
+            .expect("it has since")
+            .expect("they are valid");
         let time = units.time_at(count).expect("it is in range");
         if count.fract() == 0.0 {
             assert_eq!(units.time(count as i64), Some(time));
@@ -119,17 +143,66 @@ mod tests {
     #[test]
     fn counts_have_the_times_of_cftime() {
         for (units, calendar, count, expected) in [
-            ("days since 2000-01-01", Calendar::Standard, 59.5, "2000-02-29T12:00:00"),
-            ("days since 2000-01-01", Calendar::NoLeap, 59.0, "2000-03-01T00:00:00"),
-            ("days since 2001-01-01", Calendar::AllLeap, 59.0, "2001-02-29T00:00:00"),
-            ("months since 2000-01-01", Calendar::Days360, 13.5, "2001-02-16T00:00:00"),
-            ("days since 0001-01-01", Calendar::Julian, 700_000.0, "1917-07-01T00:00:00"),
-            ("days since 1582-10-04", Calendar::Standard, 1.0, "1582-10-15T00:00:00"),
-            ("hours since 1900-01-01 06:00 +06:00", Calendar::Standard, -1.0, "1899-12-31T23:00:00"),
-            ("seconds since 1970-01-01", Calendar::ProlepticGregorian, 0.1, "1970-01-01T00:00:00.1"),
-            ("seconds since 1970-01-01", Calendar::NoLeap, 0.123_456_7, "1970-01-01T00:00:00.123457"),
+            (
+                "days since 2000-01-01",
+                Calendar::Standard,
+                59.5,
+                "2000-02-29T12:00:00",
+            ),
+            (
+                "days since 2000-01-01",
+                Calendar::NoLeap,
+                59.0,
+                "2000-03-01T00:00:00",
+            ),
+            (
+                "days since 2001-01-01",
+                Calendar::AllLeap,
+                59.0,
+                "2001-02-29T00:00:00",
+            ),
+            (
+                "months since 2000-01-01",
+                Calendar::Days360,
+                13.5,
+                "2001-02-16T00:00:00",
+            ),
+            (
+                "days since 0001-01-01",
+                Calendar::Julian,
+                700_000.0,
+                "1917-07-01T00:00:00",
+            ),
+            (
+                "days since 1582-10-04",
+                Calendar::Standard,
+                1.0,
+                "1582-10-15T00:00:00",
+            ),
+            (
+                "hours since 1900-01-01 06:00 +06:00",
+                Calendar::Standard,
+                -1.0,
+                "1899-12-31T23:00:00",
+            ),
+            (
+                "seconds since 1970-01-01",
+                Calendar::ProlepticGregorian,
+                0.1,
+                "1970-01-01T00:00:00.1",
+            ),
+            (
+                "seconds since 1970-01-01",
+                Calendar::NoLeap,
+                0.123_456_7,
+                "1970-01-01T00:00:00.123457",
+            ),
         ] {
-            assert_eq!(time(units, calendar, count), expected, "{count} {units} in {calendar}");
+            assert_eq!(
+                time(units, calendar, count),
+                expected,
+                "{count} {units} in {calendar}"
+            );
         }
     }
 
@@ -142,14 +215,17 @@ mod tests {
             "days since then",
             "days since 2001-02-29",
         ] {
-            let error = TimeUnits::parse(units, Calendar::Standard).expect("it has since").expect_err(units);
+            let error = TimeUnits::parse(units, Calendar::Standard)
+                .expect("it has since")
+                .expect_err(units);
             assert!(error.contains(units), "{error}");
         }
     }
 
     #[test]
     fn counts_beyond_all_years_have_no_time() {
-        let units = TimeUnits::parse("days since 2000-01-01", Calendar::NoLeap).expect("it has since");
+        let units =
+            TimeUnits::parse("days since 2000-01-01", Calendar::NoLeap).expect("it has since");
         let units = units.expect("they are valid");
         for count in [f64::NAN, f64::INFINITY, 1e300, -1e15, 1e9] {
             assert_eq!(units.time_at(count), None, "{count}");

@@ -13,11 +13,20 @@ const FORMATS: [Format; 2] = [Format::Zarr2, Format::Zarr3];
 fn made(format: Format) -> Dataset {
     let mut new = Dataset::create(MemoryStore::new(), format).expect("memory never fails");
     let mut variable = |name: &str, data_type: DataType, attributes: Value| {
-        new.create_variable(name, data_type, [("x", 3)], attributes, |layout| layout).expect("it is valid")
+        new.create_variable(name, data_type, [("x", 3)], attributes, |layout| layout)
+            .expect("it is valid")
     };
-    let t = variable("t", INT16, json!({"scale_factor": 0.5, "_FillValue": -32768, "units": "K"}));
+    let t = variable(
+        "t",
+        INT16,
+        json!({"scale_factor": 0.5, "_FillValue": -32768, "units": "K"}),
+    );
     t.write(array![1.5, f64::NAN, -3.0]).expect("it is packed");
-    let lat = variable("lat", FLOAT, json!({"_FillValue": "NaN", "units": "degrees_north"}));
+    let lat = variable(
+        "lat",
+        FLOAT,
+        json!({"_FillValue": "NaN", "units": "degrees_north"}),
+    );
     lat.write(array![10.0, 20.0, f64::NAN]).expect("it fits");
     let depth = variable("depth", FLOAT, json!({"_FillValue": -9999.0}));
     depth.write(array![0.0, f64::NAN, 7.0]).expect("it fits");
@@ -25,7 +34,11 @@ fn made(format: Format) -> Dataset {
     far.write(array![0.0, f64::NAN, 7.0]).expect("it fits");
     let n = variable("n", INT16, json!({"long_name": "count"}));
     n.write(array![1_i16, 2, 3]).expect("it fits");
-    let time = variable("time", DataType::Int { bits: 64 }, json!({"units": "days since 2000-01-01"}));
+    let time = variable(
+        "time",
+        DataType::Int { bits: 64 },
+        json!({"units": "days since 2000-01-01"}),
+    );
     let days = array![1, 2, 3].mapv(|day| Time::from(jiff::civil::date(2000, 1, day)));
     time.write_times(&days).expect("they fit");
     new
@@ -34,9 +47,13 @@ fn made(format: Format) -> Dataset {
 fn copied(v: &Variable, attributes: Value, to: &mut Dataset) -> Variable {
     let data_type = v.array().data_type().clone();
     let layout = |layout: ndzarr::ArrayBuilder| layout.codecs([codec::gzip(1)]);
-    let new = to.create_variable(v.name(), data_type, [("x", 3)], attributes, layout).expect("it is valid");
+    let new = to
+        .create_variable(v.name(), data_type, [("x", 3)], attributes, layout)
+        .expect("it is valid");
     match v.name() {
-        "time" => new.write_times(&v.read_times().expect("times")).expect("they fit"),
+        "time" => new
+            .write_times(&v.read_times().expect("times"))
+            .expect("they fit"),
         _ => new.write(v.read().expect("it reads")).expect("it fits"),
     }
     new
@@ -59,12 +76,20 @@ fn between_formats() {
                 let new = copied(&v, attributes.clone().into(), &mut target);
                 assert_eq!(new.attributes().expect(&what), attributes, "{what}");
                 if attributes.contains_key("_FillValue") {
-                    assert_eq!(new.array().spec().fill_value, v.array().spec().fill_value, "{what}");
+                    assert_eq!(
+                        new.array().spec().fill_value,
+                        v.array().spec().fill_value,
+                        "{what}"
+                    );
                 }
                 match name {
                     "time" => assert_eq!(new.read_times().ok(), v.read_times().ok(), "{what}"),
                     _ => {
-                        assert_eq!(numbers(&new).mapv(f64::to_bits), numbers(&v).mapv(f64::to_bits), "{what}")
+                        assert_eq!(
+                            numbers(&new).mapv(f64::to_bits),
+                            numbers(&v).mapv(f64::to_bits),
+                            "{what}"
+                        )
                     }
                 }
                 // An array of Zarr v3 has names of its own for its dimensions.
@@ -84,14 +109,18 @@ fn by_the_stored_attributes() {
         for name in ["lat", "depth"] {
             let v = source.variable(name).expect("it is there");
             let new = copied(&v, v.array().attributes().clone().into(), &mut target);
-            assert_eq!(new.array().attributes(), v.array().attributes(), "{format}: {name}");
+            assert_eq!(
+                new.array().attributes(),
+                v.array().attributes(),
+                "{format}: {name}"
+            );
             assert_eq!(numbers(&new)[[0]], numbers(&v)[[0]], "{format}: {name}");
         }
     }
 }
 
-/// The stored attributes of Zarr v2 lack `_FillValue`, which is the fill value of the array: the error says
-/// where it is, before an element is written.
+/// The stored attributes of Zarr v2 lack `_FillValue`, which is the fill value of the array: the
+/// error says where it is, before an element is written.
 #[test]
 fn stored_attributes_without_a_missing_value() {
     let source = made(Format::Zarr2);
@@ -101,15 +130,29 @@ fn stored_attributes_without_a_missing_value() {
         let stored = t.array().attributes().clone();
         let new = target.create_variable("t", INT16, [("x", 3)], stored.into(), |layout| layout);
         let new = new.expect("the attributes are valid");
-        let error = new.write(t.read().expect("it reads")).expect_err("NaN is not packed").to_string();
-        assert!(error.contains(r#""_FillValue" of the variable "t""#), "{error}");
+        let error = new
+            .write(t.read().expect("it reads"))
+            .expect_err("NaN is not packed")
+            .to_string();
+        assert!(
+            error.contains(r#""_FillValue" of the variable "t""#),
+            "{error}"
+        );
         assert!(error.contains("`Variable::attributes`"), "{error}");
-        assert_eq!(new.array().units().stored().expect("memory never fails").count(), 0, "{format}");
+        assert_eq!(
+            new.array()
+                .units()
+                .stored()
+                .expect("memory never fails")
+                .count(),
+            0,
+            "{format}"
+        );
     }
 }
 
-/// xarray takes `false` for missing if it is the fill value of Zarr v2 or `_FillValue` of v3, and `""` if
-/// it is the fill value of v2: it reads no such attribute of text.
+/// xarray takes `false` for missing if it is the fill value of Zarr v2 or `_FillValue` of v3, and
+/// `""` if it is the fill value of v2: it reads no such attribute of text.
 #[test]
 fn bools_and_texts() {
     for from in FORMATS {
@@ -127,7 +170,11 @@ fn bools_and_texts() {
                     continue;
                 }
                 let what = format!("{from} to {to}: {name}");
-                let attributes = if fill.is_null() { json!({}) } else { json!({"_FillValue": fill}) };
+                let attributes = if fill.is_null() {
+                    json!({})
+                } else {
+                    json!({"_FillValue": fill})
+                };
                 let v = source.create_variable(
                     name,
                     data_type.clone(),
@@ -138,10 +185,19 @@ fn bools_and_texts() {
                 let v = v.expect(&what);
                 let copied = v.attributes().expect(&what);
                 assert_eq!(Value::from(copied.clone()), attributes, "{what}");
-                let new = target.create_variable(name, data_type, [("x", 2)], copied.into(), |layout| layout);
+                let new =
+                    target.create_variable(name, data_type, [("x", 2)], copied.into(), |layout| {
+                        layout
+                    });
                 if is_filled_text && to != Format::Zarr2 {
-                    let error = new.map(drop).expect_err("xarray cannot read it").to_string();
-                    assert!(error.contains("\"_FillValue\" of the variable \"text\""), "{error}");
+                    let error = new
+                        .map(drop)
+                        .expect_err("xarray cannot read it")
+                        .to_string();
+                    assert!(
+                        error.contains("\"_FillValue\" of the variable \"text\""),
+                        "{error}"
+                    );
                     continue;
                 }
                 let array = new.expect(&what);
@@ -162,7 +218,9 @@ fn without_dimensions() {
     for format in FORMATS {
         let mut new = Dataset::create(MemoryStore::new(), format).expect("memory never fails");
         let none: [(&str, u64); 0] = [];
-        let v = new.create_variable("v", FLOAT, none, json!({}), |layout| layout).expect("it is valid");
+        let v = new
+            .create_variable("v", FLOAT, none, json!({}), |layout| layout)
+            .expect("it is valid");
         let names = v.array().attributes().get("_ARRAY_DIMENSIONS").cloned();
         assert_eq!(names, (format == Format::Zarr2).then(|| json!([])));
         assert!(v.dimensions().expect("there are none").is_empty());
@@ -173,7 +231,8 @@ fn without_dimensions() {
 fn names_of_other_dimensions_are_refused() {
     let mut new = Dataset::create(MemoryStore::new(), Format::Zarr3).expect("memory never fails");
     let named = |name: &str| json!({"_ARRAY_DIMENSIONS": [name]});
-    new.create_variable("a", INT16, [("x", 3)], named("x"), |layout| layout).expect("the same");
+    new.create_variable("a", INT16, [("x", 3)], named("x"), |layout| layout)
+        .expect("the same");
     let other = new.create_variable("b", INT16, [("x", 3)], named("y"), |layout| layout);
     let error = other.map(drop).expect_err("another").to_string();
     assert_eq!(

@@ -10,10 +10,34 @@ use crate::it::{array, no_attributes};
 fn dataset() -> Dataset {
     let store = MemoryStore::new();
     array(&store, "v", "x", &[0_u8, 1, 2, 3, 4], no_attributes());
-    array(&store, "up", "x", &[-1.0, 0.5, 2.0, 2.5, 9.0], no_attributes());
-    array(&store, "down", "x", &[90_i16, 45, 0, -45, -90], no_attributes());
-    array(&store, "single", "x", &[0.1_f32, 0.2, 0.3, 0.4, 0.5], no_attributes());
-    array(&store, "name", "x", &["a", "ab", "b", "ö", "öö"].map(str::to_owned), no_attributes());
+    array(
+        &store,
+        "up",
+        "x",
+        &[-1.0, 0.5, 2.0, 2.5, 9.0],
+        no_attributes(),
+    );
+    array(
+        &store,
+        "down",
+        "x",
+        &[90_i16, 45, 0, -45, -90],
+        no_attributes(),
+    );
+    array(
+        &store,
+        "single",
+        "x",
+        &[0.1_f32, 0.2, 0.3, 0.4, 0.5],
+        no_attributes(),
+    );
+    array(
+        &store,
+        "name",
+        "x",
+        &["a", "ab", "b", "ö", "öö"].map(str::to_owned),
+        no_attributes(),
+    );
     let hours = json!({"units": "hours since 2001-02-27", "calendar": "360_day"});
     array(&store, "time", "x", &[0_i32, 36, 72, 90, 720], hours);
     Dataset::open(&store).expect("it is a dataset")
@@ -22,8 +46,15 @@ fn dataset() -> Dataset {
 const NONE: [u8; 0] = [];
 
 fn found(coordinate: &str, labels: impl Into<Labels>) -> Vec<u8> {
-    let v: Variable = dataset().variable("v").expect("it is there").sel(coordinate, labels).expect("it fits");
-    v.read_as::<u8>().expect("the labels are there").into_iter().collect()
+    let v: Variable = dataset()
+        .variable("v")
+        .expect("it is there")
+        .sel(coordinate, labels)
+        .expect("it fits");
+    v.read_as::<u8>()
+        .expect("the labels are there")
+        .into_iter()
+        .collect()
 }
 
 #[test]
@@ -58,8 +89,20 @@ fn values_and_lists() {
     assert_eq!(found("name", ["öö", "a"]), [4, 0]);
     assert_eq!(found("name", Vec::<String>::new()), NONE);
     let v = dataset().variable("v").expect("it is there");
-    assert_eq!(v.sel("up", 9.0).and_then(|v| v.read()).expect("it is there").shape(), [0; 0]);
-    assert_eq!(v.sel("up", [9.0]).and_then(|v| v.read()).expect("it is there").shape(), [1]);
+    assert_eq!(
+        v.sel("up", 9.0)
+            .and_then(|v| v.read())
+            .expect("it is there")
+            .shape(),
+        [0; 0]
+    );
+    assert_eq!(
+        v.sel("up", [9.0])
+            .and_then(|v| v.read())
+            .expect("it is there")
+            .shape(),
+        [1]
+    );
 }
 
 #[test]
@@ -68,8 +111,17 @@ fn of_two_that_are_as_near_the_greater_is_taken() {
     assert_eq!(found("down", Labels::nearest(22.5)), [1]);
     assert_eq!(found("down", Labels::nearest(-1000)), [4]);
     assert_eq!(found("time", Labels::nearest("2001-02-29")), [1]);
-    let v = dataset().variable("v").expect("it is there").sel("name", Labels::nearest("a")).expect("it fits");
-    assert!(v.read().expect_err("texts have no distance").to_string().contains("none of which is nearest"));
+    let v = dataset()
+        .variable("v")
+        .expect("it is there")
+        .sel("name", Labels::nearest("a"))
+        .expect("it fits");
+    assert!(
+        v.read()
+            .expect_err("texts have no distance")
+            .to_string()
+            .contains("none of which is nearest")
+    );
 }
 
 /// 360_day: hours 0, 36, 72, 90 and 720 are 27 February 0 h, 28 February 12 h, 30 February 0 h and
@@ -97,17 +149,21 @@ fn ends_of_a_range_may_differ_in_precision() {
     assert_eq!(found("time", "2001-03"..="2001-02-30T18"), [3, 4]);
 }
 
-/// The times are 2^60 and 2^60 + 1 nanoseconds after 1970, some 36 years. In f64, both have the same
-/// distance from 1970, and the greater would be taken.
+/// The times are 2^60 and 2^60 + 1 nanoseconds after 1970, some 36 years. In f64, both have the
+/// same distance from 1970, and the greater would be taken.
 #[test]
 fn the_nearest_time_is_exact_to_the_nanosecond() {
     let store = MemoryStore::new();
     array(&store, "v", "x", &[0_u8, 1], no_attributes());
     let units = json!({"units": "nanoseconds since 1970-01-01"});
     array(&store, "time", "x", &[1_i64 << 60, (1 << 60) + 1], units);
-    let v = Dataset::open(&store).and_then(|dataset| dataset.variable("v")).expect("it is there");
+    let v = Dataset::open(&store)
+        .and_then(|dataset| dataset.variable("v"))
+        .expect("it is there");
     let nearest = |label: &str| {
-        let v = v.sel("time", Labels::nearest(label)).and_then(|v| v.read_as::<u8>());
+        let v = v
+            .sel("time", Labels::nearest(label))
+            .and_then(|v| v.read_as::<u8>());
         v.expect("a time is nearest")[[]]
     };
     assert_eq!(nearest("1970"), 0);
@@ -120,16 +176,29 @@ fn jiff_dates_are_labels() {
     assert_eq!(found("time", first..=date(2001, 3, 27)), [1, 2, 3, 4]);
     assert_eq!(found("time", Time::from(first.at(12, 0, 0, 0))), [1]);
     assert_eq!(found("time", vec![date(2001, 3, 27)]), [4]);
-    let v = dataset().variable("v").expect("it is there").sel("time", date(2001, 3, 31)).expect("it fits");
+    let v = dataset()
+        .variable("v")
+        .expect("it is there")
+        .sel("time", date(2001, 3, 31))
+        .expect("it fits");
     let error = v.read().expect_err("March has 30 days").to_string();
-    assert!(error.contains("has the calendar 360_day, which has no 2001-03-31"), "{error}");
+    assert!(
+        error.contains("has the calendar 360_day, which has no 2001-03-31"),
+        "{error}"
+    );
 }
 
 #[test]
 fn coordinates_follow_the_selection() {
-    let v = dataset().variable("v").and_then(|v| v.sel("up", 0.0..=2.0)).expect("it fits");
+    let v = dataset()
+        .variable("v")
+        .and_then(|v| v.sel("up", 0.0..=2.0))
+        .expect("it fits");
     let down = v.coordinate("down").expect("it is there");
-    assert_eq!(down.read_as::<i16>().expect("they are int16"), ndarray::array![45, 0].into_dyn());
+    assert_eq!(
+        down.read_as::<i16>().expect("they are int16"),
+        ndarray::array![45, 0].into_dyn()
+    );
     let up = v.coordinate("up").expect("it is there");
     assert_eq!(up.read_as::<f64>().expect("they are float64").len(), 2);
 }

@@ -1,4 +1,5 @@
-//! Datasets made here: their errors, their requests to the store, and the documents that they write.
+//! Datasets made here: their errors, their requests to the store, and the documents that they
+//! write.
 #![deny(unsafe_code)]
 
 mod copied;
@@ -14,19 +15,28 @@ use ndzarr_cf::Dataset;
 use serde_json::{Value, json};
 
 /// A store with an array of one dimension, as a program without conventions writes it.
-fn array<T: Element>(store: &MemoryStore, name: &str, dimension: &str, elements: &[T], attributes: Value)
-where
+fn array<T: Element>(
+    store: &MemoryStore,
+    name: &str,
+    dimension: &str,
+    elements: &[T],
+    attributes: Value,
+) where
     AnyElements: From<ndarray::ArrayD<T>>,
     AnyElements<ndarray::Ix1>: From<ndarray::Array1<T>>,
 {
     if Group::open(store).is_err() {
         Group::create(store, ndzarr::Format::Zarr3).expect("memory never fails");
     }
-    let array =
-        Array::<T>::builder([elements.len() as u64]).dimension_names([dimension]).attributes(attributes);
+    let array = Array::<T>::builder([elements.len() as u64])
+        .dimension_names([dimension])
+        .attributes(attributes);
     let array = array.create((store, name)).expect("it is valid");
     AnyArray::from(array)
-        .write([0..elements.len()], &ndarray::Array1::from(elements.to_vec()).into())
+        .write(
+            [0..elements.len()],
+            &ndarray::Array1::from(elements.to_vec()).into(),
+        )
         .expect("it fits");
 }
 

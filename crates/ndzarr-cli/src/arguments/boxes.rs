@@ -31,7 +31,10 @@ impl Boxes {
 
     /// The number of boxes along each axis.
     fn counts(&self) -> impl DoubleEndedIterator<Item = u64> + ExactSizeIterator {
-        self.shape.iter().zip(&self.size).map(|(n, size)| n.div_ceil(*size))
+        self.shape
+            .iter()
+            .zip(&self.size)
+            .map(|(n, size)| n.div_ceil(*size))
     }
 
     /// The number of all boxes.
@@ -57,8 +60,10 @@ impl Boxes {
         for ((at, size), count) in index.iter().zip(&self.size).zip(self.counts()) {
             number = number * count + at / size;
         }
-        let end =
-            index.last().zip(self.size.last()).map_or(0, |(at, size)| (at / size + 1).saturating_mul(*size));
+        let end = index
+            .last()
+            .zip(self.size.last())
+            .map_or(0, |(at, size)| (at / size + 1).saturating_mul(*size));
         (number, end)
     }
 
@@ -80,10 +85,15 @@ impl Iterator for Boxes {
     fn next(&mut self) -> Option<Vec<Range<u64>>> {
         let mut start = self.next.take()?;
         let lengths = self.shape.iter().zip(&self.size);
-        let ranges =
-            start.iter().zip(lengths).map(|(&at, (&n, &size))| at..at.saturating_add(size).min(n)).collect();
+        let ranges = start
+            .iter()
+            .zip(lengths)
+            .map(|(&at, (&n, &size))| at..at.saturating_add(size).min(n))
+            .collect();
         for axis in (0..start.len()).rev() {
-            let after = start[axis].checked_add(self.size[axis]).filter(|at| *at < self.shape[axis]);
+            let after = start[axis]
+                .checked_add(self.size[axis])
+                .filter(|at| *at < self.shape[axis]);
             start[axis] = after.unwrap_or(0);
             if after.is_some() {
                 self.next = Some(start);

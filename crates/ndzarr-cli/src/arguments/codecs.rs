@@ -18,11 +18,17 @@ fn one(text: &str) -> Result<CodecSpec, String> {
     let name = parts.next().unwrap_or_default();
     let parameters: Vec<&str> = parts.collect();
     let at_most = |n: usize| {
-        if parameters.len() > n { Err(format!("{text:?} has too many parameters")) } else { Ok(()) }
+        if parameters.len() > n {
+            Err(format!("{text:?} has too many parameters"))
+        } else {
+            Ok(())
+        }
     };
     let level = |default: i32| match parameters.first() {
         None => Ok(default),
-        Some(level) => level.parse::<i32>().map_err(|_| format!("{level:?} is not a level of {name}")),
+        Some(level) => level
+            .parse::<i32>()
+            .map_err(|_| format!("{level:?} is not a level of {name}")),
     };
     match name {
         "zstd" => at_most(1).and(level(3)).map(codec::zstd),
@@ -35,7 +41,11 @@ fn one(text: &str) -> Result<CodecSpec, String> {
         "blosc" => at_most(3).and_then(|()| blosc(&parameters)),
         "transpose" => {
             let axis = |axis: &&str| axis.parse().map_err(|_| format!("{axis:?} is not an axis"));
-            parameters.iter().map(axis).collect::<Result<Vec<usize>, _>>().map(codec::transpose)
+            parameters
+                .iter()
+                .map(axis)
+                .collect::<Result<Vec<usize>, _>>()
+                .map(codec::transpose)
         }
         _ => Err(format!(
             "{name:?} is not one of none, zstd, gzip, zlib, lz4, xz, pcodec, blosc, crc32c, transpose"
@@ -49,17 +59,23 @@ fn unsigned<T: TryFrom<i32>>(level: i32, name: &str) -> Result<T, String> {
 
 fn blosc(parameters: &[&str]) -> Result<CodecSpec, String> {
     let cname = parameters.first().copied().unwrap_or("lz4");
-    let cname =
-        BloscCname::from_name(cname).ok_or_else(|| format!("{cname:?} is not a compressor of blosc"))?;
+    let cname = BloscCname::from_name(cname)
+        .ok_or_else(|| format!("{cname:?} is not a compressor of blosc"))?;
     let level = match parameters.get(1) {
         None => 5,
-        Some(level) => level.parse().map_err(|_| format!("{level:?} is not a level of blosc"))?,
+        Some(level) => level
+            .parse()
+            .map_err(|_| format!("{level:?} is not a level of blosc"))?,
     };
     let shuffle = match parameters.get(2).copied() {
         None | Some("shuffle") => BloscShuffle::Byte,
         Some("bitshuffle") => BloscShuffle::Bit,
         Some("noshuffle") => BloscShuffle::None,
-        Some(other) => return Err(format!("{other:?} is not one of shuffle, bitshuffle, noshuffle")),
+        Some(other) => {
+            return Err(format!(
+                "{other:?} is not one of shuffle, bitshuffle, noshuffle"
+            ));
+        }
     };
     Ok(codec::blosc(cname, level, shuffle))
 }
@@ -73,13 +89,27 @@ mod tests {
         assert_eq!(parse("none"), Ok(vec![]));
         assert_eq!(parse("zstd"), Ok(vec![codec::zstd(3)]));
         assert_eq!(parse("zstd:-5"), Ok(vec![codec::zstd(-5)]));
-        assert_eq!(parse("gzip:9,crc32c"), Ok(vec![codec::gzip(9), codec::crc32c()]));
-        assert_eq!(parse("transpose:1:0, xz"), Ok(vec![codec::transpose([1, 0]), codec::xz(6)]));
+        assert_eq!(
+            parse("gzip:9,crc32c"),
+            Ok(vec![codec::gzip(9), codec::crc32c()])
+        );
+        assert_eq!(
+            parse("transpose:1:0, xz"),
+            Ok(vec![codec::transpose([1, 0]), codec::xz(6)])
+        );
         let blosc = codec::blosc(BloscCname::Zstd, 7, BloscShuffle::Bit);
         assert_eq!(parse("blosc:zstd:7:bitshuffle"), Ok(vec![blosc]));
-        for wrong in
-            ["", "lz5", "zstd:x", "zstd:1:2", "lz4:1", "blosc:zip", "xz:-1", "transpose:a", "blosc:lz4:5:s"]
-        {
+        for wrong in [
+            "",
+            "lz5",
+            "zstd:x",
+            "zstd:1:2",
+            "lz4:1",
+            "blosc:zip",
+            "xz:-1",
+            "transpose:a",
+            "blosc:lz4:5:s",
+        ] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
     }

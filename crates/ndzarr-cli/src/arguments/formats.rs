@@ -34,9 +34,13 @@ pub(crate) fn of_images() -> impl TypedValueParser<Value = Format> {
 /// All have the same type, so that verbs can have a `--format` of their own that replaces the
 /// global one.
 fn parser(formats: &'static [Known]) -> impl TypedValueParser<Value = Format> {
-    let names = formats.iter().map(|(name, what, _)| PossibleValue::new(*name).help(*what));
+    let names = formats
+        .iter()
+        .map(|(name, what, _)| PossibleValue::new(*name).help(*what));
     PossibleValuesParser::new(names).map(|text| {
         let found = formats.iter().find(|(name, ..)| *name == text);
-        found.map(|(.., format)| *format).expect("only these names are possible")
+        found
+            .map(|(.., format)| *format)
+            .expect("only these names are possible")
     })
 }

@@ -24,13 +24,19 @@ pub(crate) enum AxisSelection {
 
 impl AxisSelection {
     pub(crate) fn whole(n: u64) -> Self {
-        Self::Range { first: 0, step: 1, n }
+        Self::Range {
+            first: 0,
+            step: 1,
+            n,
+        }
     }
 }
 
 impl Selected {
     pub(crate) fn whole(shape: &[u64]) -> Self {
-        Self { axes: shape.iter().map(|&n| AxisSelection::whole(n)).collect() }
+        Self {
+            axes: shape.iter().map(|&n| AxisSelection::whole(n)).collect(),
+        }
     }
 
     pub(crate) fn new(axes: Vec<AxisSelection>) -> Self {
@@ -40,7 +46,9 @@ impl Selected {
     /// Parses a selection of an array of this shape; none selects everything. Ranges are clipped to
     /// the array, as NumPy clips them; an index outside is an error.
     pub(crate) fn parse(text: Option<&str>, shape: &[u64]) -> Result<Self, Failure> {
-        let Some(text) = text else { return Ok(Self::whole(shape)) };
+        let Some(text) = text else {
+            return Ok(Self::whole(shape));
+        };
         let trimmed = text.trim();
         let inner = match (trimmed.strip_prefix('['), trimmed.strip_suffix(']')) {
             (Some(_), Some(_)) => &trimmed[1..trimmed.len() - 1],
@@ -49,21 +57,31 @@ impl Selected {
         };
         let inner = inner.trim();
         let inner = inner.strip_suffix(',').unwrap_or(inner);
-        let parts: Vec<&str> =
-            if inner.is_empty() { vec![] } else { inner.split(',').map(str::trim).collect() };
+        let parts: Vec<&str> = if inner.is_empty() {
+            vec![]
+        } else {
+            inner.split(',').map(str::trim).collect()
+        };
         let n_dots = parts.iter().filter(|part| **part == "...").count();
         if n_dots > 1 {
             return Err(wrong(text, "it has more than one \"...\""));
         }
         let n_given = parts.len() - n_dots;
         if n_given > shape.len() {
-            return Err(wrong(text, &format!("it has {n_given} axes, the array {}", shape.len())));
+            return Err(wrong(
+                text,
+                &format!("it has {n_given} axes, the array {}", shape.len()),
+            ));
         }
         let mut axes = Vec::with_capacity(shape.len());
         for part in &parts {
             if *part == "..." {
                 let n_rest = shape.len() - n_given;
-                axes.extend(shape[axes.len()..][..n_rest].iter().map(|&n| AxisSelection::whole(n)));
+                axes.extend(
+                    shape[axes.len()..][..n_rest]
+                        .iter()
+                        .map(|&n| AxisSelection::whole(n)),
+                );
             } else {
                 axes.push(parse_axis(part, shape[axes.len()]).map_err(|what| wrong(text, &what))?);
             }
@@ -105,7 +123,11 @@ impl Selected {
             AxisSelection::Range { first, step, n } => {
                 let range = ranges.next().cloned().unwrap_or(0..n);
                 if range.is_empty() {
-                    return SliceInfoElem::Slice { start: 0, end: Some(0), step: 1 };
+                    return SliceInfoElem::Slice {
+                        start: 0,
+                        end: Some(0),
+                        step: 1,
+                    };
                 }
                 // ndarray goes through a range from its end if the step is negative.
                 let at = |i: u64| first as i128 + i128::from(step) * i128::from(i);
@@ -113,7 +135,11 @@ impl Selected {
                 let last = at(range.end - 1);
                 let low = start.min(last) as u64;
                 let high = start.max(last) as u64;
-                SliceInfoElem::Slice { start: signed(low), end: Some(signed(high + 1)), step: step as isize }
+                SliceInfoElem::Slice {
+                    start: signed(low),
+                    end: Some(signed(high + 1)),
+                    step: step as isize,
+                }
             }
         };
         self.axes.iter().map(elem).collect()
@@ -161,8 +187,16 @@ impl Selected {
         for axis in (0..shape.len()).rev() {
             let max_len = (max_elements / volume.max(1)).max(1);
             if shape[axis] > max_len {
-                let chunk = self.remaining_axes().get(axis).map_or(1, |&axis| chunks[axis]).max(1);
-                size[axis] = if max_len > chunk { max_len / chunk * chunk } else { max_len };
+                let chunk = self
+                    .remaining_axes()
+                    .get(axis)
+                    .map_or(1, |&axis| chunks[axis])
+                    .max(1);
+                size[axis] = if max_len > chunk {
+                    max_len / chunk * chunk
+                } else {
+                    max_len
+                };
                 break;
             }
             size[axis] = shape[axis].max(1);
@@ -178,7 +212,9 @@ fn signed(at: u64) -> isize {
 }
 
 fn wrong(text: &str, what: &str) -> Failure {
-    Failure::usage(format_args!("{text:?} does not select a part of the array: {what}"))
+    Failure::usage(format_args!(
+        "{text:?} does not select a part of the array: {what}"
+    ))
 }
 
 /// Parses the selection of an axis of this length.
@@ -216,9 +252,17 @@ fn parse_axis(part: &str, n: u64) -> Result<AxisSelection, String> {
     let start = start.map_or(if step > 0 { low } else { high }, clip);
     let end = end.map_or(if step > 0 { high } else { low }, clip);
     let span = if step > 0 { end - start } else { start - end };
-    let n = if span <= 0 { 0 } else { (span + step.abs() - 1) / step.abs() };
+    let n = if span <= 0 {
+        0
+    } else {
+        (span + step.abs() - 1) / step.abs()
+    };
     let first = if n == 0 { 0 } else { start };
-    Ok(AxisSelection::Range { first: first as u64, step: step as i64, n: n as u64 })
+    Ok(AxisSelection::Range {
+        first: first as u64,
+        step: step as i64,
+        n: n as u64,
+    })
 }
 
 #[cfg(test)]
@@ -229,9 +273,9 @@ mod tests {
     fn picked(text: &str, n: u64) -> Vec<u64> {
         match parse_axis(text, n).expect("it is valid") {
             AxisSelection::Index(at) => vec![at],
-            AxisSelection::Range { first, step, n } => {
-                (0..n as i64).map(|i| (first as i64 + i * step) as u64).collect()
-            }
+            AxisSelection::Range { first, step, n } => (0..n as i64)
+                .map(|i| (first as i64 + i * step) as u64)
+                .collect(),
         }
     }
 
@@ -262,10 +306,26 @@ mod tests {
         let shape = [4, 5, 6];
         let all = Selected::parse(Some("[1, ..., ::2]"), &shape).expect("it is valid");
         assert_eq!(all.shape(), [5, 3]);
-        assert_eq!(Selected::parse(Some("1,...,::2"), &shape).expect("it is valid"), all);
-        assert_eq!(Selected::parse(Some("-5:"), &[9]).expect("it is valid").shape(), [5]);
-        assert_eq!(Selected::parse(None, &shape).expect("it is valid").shape(), shape);
-        assert_eq!(Selected::parse(Some("[]"), &shape).expect("it is valid").shape(), shape);
+        assert_eq!(
+            Selected::parse(Some("1,...,::2"), &shape).expect("it is valid"),
+            all
+        );
+        assert_eq!(
+            Selected::parse(Some("-5:"), &[9])
+                .expect("it is valid")
+                .shape(),
+            [5]
+        );
+        assert_eq!(
+            Selected::parse(None, &shape).expect("it is valid").shape(),
+            shape
+        );
+        assert_eq!(
+            Selected::parse(Some("[]"), &shape)
+                .expect("it is valid")
+                .shape(),
+            shape
+        );
         for wrong in ["[1", "1]", "..., ...", "0,0,0,0", "1,,2"] {
             assert!(Selected::parse(Some(wrong), &shape).is_err(), "{wrong}");
         }
@@ -275,26 +335,45 @@ mod tests {
     fn windows_are_selections_of_ndarray() {
         let selected = Selected::parse(Some("2, 8:0:-3"), &[4, 9]).expect("it is valid");
         assert_eq!(selected.shape(), [3]);
-        let elem = |start, end, step| SliceInfoElem::Slice { start, end: Some(end), step };
+        let elem = |start, end, step| SliceInfoElem::Slice {
+            start,
+            end: Some(end),
+            step,
+        };
         // 8, 5, 2; then 5, 2.
-        assert_eq!(selected.window(&[0..3]), [SliceInfoElem::Index(2), elem(2, 9, -3)]);
-        assert_eq!(selected.window(&[1..3]), [SliceInfoElem::Index(2), elem(2, 6, -3)]);
+        assert_eq!(
+            selected.window(&[0..3]),
+            [SliceInfoElem::Index(2), elem(2, 9, -3)]
+        );
+        assert_eq!(
+            selected.window(&[1..3]),
+            [SliceInfoElem::Index(2), elem(2, 6, -3)]
+        );
     }
 
     #[test]
     fn boxes_cover_the_result_once() {
         let selected = Selected::parse(Some(":, ::2, 3"), &[10, 21, 7]).expect("it is valid");
         for most in [1, 3, 10, 1000] {
-            for boxes in [selected.boxes(&[4, 8, 7], most), selected.runs(&[4, 8, 7], most)] {
+            for boxes in [
+                selected.boxes(&[4, 8, 7], most),
+                selected.runs(&[4, 8, 7], most),
+            ] {
                 let boxes: Vec<_> = boxes.collect();
                 let mut seen = vec![0; 110];
                 for one in &boxes {
                     for y in one[0].clone() {
-                        one[1].clone().for_each(|x| seen[(y * 11 + x) as usize] += 1);
+                        one[1]
+                            .clone()
+                            .for_each(|x| seen[(y * 11 + x) as usize] += 1);
                     }
                 }
                 assert!(seen.iter().all(|&n| n == 1), "{most}");
-                assert!(boxes.iter().all(|one| one.iter().map(|r| r.end - r.start).product::<u64>() <= most));
+                assert!(
+                    boxes
+                        .iter()
+                        .all(|one| one.iter().map(|r| r.end - r.start).product::<u64>() <= most)
+                );
             }
         }
     }
@@ -309,6 +388,9 @@ mod tests {
         assert_eq!(runs.nth(1), Some(vec![0..1, 1 << 63..u64::MAX]));
         assert_eq!(runs.next(), Some(vec![1..2, 0..1 << 63]));
         assert_eq!(Selected::whole(&[3, 0]).boxes(&[1, 1], 1).next(), None);
-        assert_eq!(Selected::whole(&[]).boxes(&[], 1).collect::<Vec<_>>(), [vec![]]);
+        assert_eq!(
+            Selected::whole(&[]).boxes(&[], 1).collect::<Vec<_>>(),
+            [vec![]]
+        );
     }
 }

@@ -9,7 +9,10 @@ use ndzarr_model::LzmaFormat;
 pub(crate) fn is_protected(spec: &ArraySpec) -> bool {
     // A checksum of a shard covers the shards in it.
     let inner = spec.inner_chunks();
-    spec.codecs.iter().chain(inner.iter().flat_map(|(_, codecs)| *codecs)).any(has_checksum)
+    spec.codecs
+        .iter()
+        .chain(inner.iter().flat_map(|(_, codecs)| *codecs))
+        .any(has_checksum)
 }
 
 fn has_checksum(codec: &CodecSpec) -> bool {

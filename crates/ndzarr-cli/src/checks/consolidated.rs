@@ -26,7 +26,12 @@ pub(crate) enum State {
 impl State {
     /// Compares the nodes that they describe with the documents.
     pub(crate) fn of(group: &Group, options: &OpenOptions) -> Result<Self, Failure> {
-        let open = |uses| options.clone().consolidated(uses).open_group((group.storage(), group.path()));
+        let open = |uses| {
+            options
+                .clone()
+                .consolidated(uses)
+                .open_group((group.storage(), group.path()))
+        };
         let copies = match open(ConsolidatedUse::Require) {
             Ok(group) => group,
             Err(error) => {
@@ -45,8 +50,13 @@ impl State {
         };
         // Zarr v2 has a copy of the group itself as well. ndzarr reads the document, others the
         // copy.
-        if copies.group("").is_ok_and(|copy| copy.attributes() != real.attributes()) {
-            return Ok(Self::Stale("the attributes of the group itself have changed since".to_owned()));
+        if copies
+            .group("")
+            .is_ok_and(|copy| copy.attributes() != real.attributes())
+        {
+            return Ok(Self::Stale(
+                "the attributes of the group itself have changed since".to_owned(),
+            ));
         }
         let copies = match nodes(&copies) {
             Ok(nodes) => nodes,
@@ -59,17 +69,23 @@ impl State {
                 None if has_keys(group, path)? => "is gone, though it has chunks",
                 _ => continue,
             };
-            return Ok(Self::Ahead(format!("they still describe {path:?}, whose own document {what}")));
+            return Ok(Self::Ahead(format!(
+                "they still describe {path:?}, whose own document {what}"
+            )));
         }
         for (path, node) in &real {
             match copies.get(path) {
                 None => return Ok(Self::Stale(format!("{path:?} is not in them"))),
-                Some(copy) if copy != node => return Ok(Self::Stale(format!("{path:?} has changed since"))),
+                Some(copy) if copy != node => {
+                    return Ok(Self::Stale(format!("{path:?} has changed since")));
+                }
                 Some(_) => {}
             }
         }
         match copies.keys().find(|path| !real.contains_key(*path)) {
-            Some(path) => Ok(Self::Stale(format!("{path:?} is in them, and is not there"))),
+            Some(path) => Ok(Self::Stale(format!(
+                "{path:?} is in them, and is not there"
+            ))),
             None => Ok(Self::Fresh),
         }
     }
@@ -79,7 +95,9 @@ impl State {
 fn has_keys(group: &Group, path: &str) -> Result<bool, Failure> {
     let mut n = 0;
     let prefix = below(&format!("{}{path}", below(group.path())));
-    group.storage().each_key(&prefix, |_, listed| n += u64::from(!matches!(listed, Listed::Folder)))?;
+    group.storage().each_key(&prefix, |_, listed| {
+        n += u64::from(!matches!(listed, Listed::Folder))
+    })?;
     Ok(n > 0)
 }
 

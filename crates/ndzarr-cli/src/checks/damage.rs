@@ -66,10 +66,15 @@ pub(crate) fn check(
 ) -> Result<Checked, Failure> {
     let report = DamageReport::new();
     let on_one_thread = RunOptions::default().threads(NonZeroUsize::MIN);
-    let reader = array.clone().with_options(on_one_thread.fill_damaged(&report));
+    let reader = array
+        .clone()
+        .with_options(on_one_thread.fill_damaged(&report));
     let mut unlisted_folders = Vec::new();
     let mut no_list = None;
-    let units = match array.units().stored_but(|error| unlisted_folders.push(error)) {
+    let units = match array
+        .units()
+        .stored_but(|error| unlisted_folders.push(error))
+    {
         Ok(stored) => stored,
         // A web server does not list, and a bucket may deny it: then every chunk is requested.
         Err(error) if cannot_list(&error) => {
@@ -78,12 +83,22 @@ pub(crate) fn check(
         }
         // The chunks are not where the document says.
         Err(error) if error.kind() == ErrorKind::InvalidMetadata => {
-            return Ok(Checked { findings: vec![of_document(&error, array.path())], ..Checked::default() });
+            return Ok(Checked {
+                findings: vec![of_document(&error, array.path())],
+                ..Checked::default()
+            });
         }
         Err(error) => return Err(error.into()),
     };
-    let n_all = units.grid_shape().iter().fold(1_u64, |n, &len| n.saturating_mul(len));
-    let n_units = if no_list.is_some() { n_all.min(MAX_UNLISTED) } else { units.len() as u64 };
+    let n_all = units
+        .grid_shape()
+        .iter()
+        .fold(1_u64, |n, &len| n.saturating_mul(len));
+    let n_units = if no_list.is_some() {
+        n_all.min(MAX_UNLISTED)
+    } else {
+        units.len() as u64
+    };
     let units = units.take(usize::try_from(n_units).unwrap_or(usize::MAX));
     let done = AtomicU64::new(0);
     let is_sharded = array.shard_shape().is_some();
@@ -98,9 +113,17 @@ pub(crate) fn check(
     } else {
         Box::new(units)
     };
-    let total = if by_inner { n_units.saturating_mul(inner_per_shard(array)) } else { n_units };
+    let total = if by_inner {
+        n_units.saturating_mul(inner_per_shard(array))
+    } else {
+        n_units
+    };
     let each = |state: &mut ThreadState, piece: Chunk| {
-        let ThreadState { buffer, findings, undecoded } = state;
+        let ThreadState {
+            buffer,
+            findings,
+            undecoded,
+        } = state;
         if depth == Depth::Quick {
             findings.extend(check_size(array, &piece));
         }
@@ -136,7 +159,12 @@ pub(crate) fn check(
     let unlisted = no_list.filter(|error| error.kind() == ErrorKind::Denied).map(|error| {
         format!("each of its {n_units} chunks was asked for, since a list of them was refused: {error}")
     });
-    Ok(Checked { n_units, findings: findings.into_iter().collect(), undecoded, unlisted })
+    Ok(Checked {
+        n_units,
+        findings: findings.into_iter().collect(),
+        undecoded,
+        unlisted,
+    })
 }
 
 /// The findings of a thread, and its memory for elements.
@@ -170,7 +198,11 @@ fn of_damage(damaged: DamagedChunk) -> Finding {
 
 /// Describes a valid block of N5 that has no elements for its chunk; otherwise returns the error of
 /// reading the chunk.
-fn check_block(array: &AnyArray, block: &Chunk, error: ndzarr::Error) -> Result<String, ndzarr::Error> {
+fn check_block(
+    array: &AnyArray,
+    block: &Chunk,
+    error: ndzarr::Error,
+) -> Result<String, ndzarr::Error> {
     if array.format() != Format::N5 {
         return Err(error);
     }
@@ -190,12 +222,16 @@ fn check_block(array: &AnyArray, block: &Chunk, error: ndzarr::Error) -> Result<
 /// Finds chunks under the other separator, which the array does not show.
 fn chunks_under_other_separator(array: &AnyArray) -> Result<Option<Finding>, Failure> {
     let keys = &array.spec().keys;
-    let Some(other) = keys.encoding.mistaken(array.shape().len()) else { return Ok(None) };
+    let Some(other) = keys.encoding.mistaken(array.shape().len()) else {
+        return Ok(None);
+    };
     let grid = array.spec().grid().map_err(Failure::new)?;
     let mut first: Option<String> = None;
     let mut n = 0_u64;
     let listed = array.storage().each_key(&keys.prefix, |key, _| {
-        let chunk = key.strip_prefix(&keys.prefix).and_then(|below| other.decode(below, array.shape().len()));
+        let chunk = key
+            .strip_prefix(&keys.prefix)
+            .and_then(|below| other.decode(below, array.shape().len()));
         if chunk.is_some_and(|chunk| grid.shape_of(&chunk).is_some()) {
             n += 1;
             if first.as_ref().is_none_or(|first| key < &**first) {
@@ -214,16 +250,29 @@ fn chunks_under_other_separator(array: &AnyArray) -> Result<Option<Finding>, Fai
 }
 
 fn inner_per_shard(array: &AnyArray) -> u64 {
-    let lengths = array.shard_shape().unwrap_or_default().iter().zip(array.chunk_shape());
-    lengths.map(|(&shard, chunk)| shard.div_ceil(chunk.max(1))).fold(1, u64::saturating_mul)
+    let lengths = array
+        .shard_shape()
+        .unwrap_or_default()
+        .iter()
+        .zip(array.chunk_shape());
+    lengths
+        .map(|(&shard, chunk)| shard.div_ceil(chunk.max(1)))
+        .fold(1, u64::saturating_mul)
 }
 
 /// Decodes the part of a chunk that is inside the array.
 fn decode(array: &AnyArray, chunk: &Chunk, buffer: &mut Vec<u8>) -> Result<(), ndzarr::Error> {
-    let Some(size) = array.data_type().elem_size() else { return array.read_vlen(chunk).map(drop) };
-    let len = chunk.shape().iter().try_fold(size, |bytes, &n| bytes.checked_mul(n));
+    let Some(size) = array.data_type().elem_size() else {
+        return array.read_vlen(chunk).map(drop);
+    };
+    let len = chunk
+        .shape()
+        .iter()
+        .try_fold(size, |bytes, &n| bytes.checked_mul(n));
     match len {
-        Some(len) if buffer.len() >= len || buffer.try_reserve_exact(len - buffer.len()).is_ok() => {
+        Some(len)
+            if buffer.len() >= len || buffer.try_reserve_exact(len - buffer.len()).is_ok() =>
+        {
             if buffer.len() < len {
                 buffer.resize(len, 0);
             }
@@ -267,7 +316,10 @@ fn check_size(array: &AnyArray, unit: &Chunk) -> Option<Finding> {
         _ => return None,
     };
     let key = array.units().key(&unit.index);
-    Some(Finding { chunk: Some(unit.index.clone()), ..Finding::new(key, Kind::Damaged, what) })
+    Some(Finding {
+        chunk: Some(unit.index.clone()),
+        ..Finding::new(key, Kind::Damaged, what)
+    })
 }
 
 /// The length of a value whose codecs do not compress it.
@@ -280,7 +332,9 @@ fn raw_len(spec: &ArraySpec, chunk: &[u64]) -> Option<u64> {
     for codec in spec.codecs.iter() {
         match &codec.config {
             CodecConfig::Bytes { .. } | CodecConfig::Transpose { .. } => {}
-            CodecConfig::Crc32c { .. } | CodecConfig::Crc32 { .. } | CodecConfig::Adler32 { .. } => len += 4,
+            CodecConfig::Crc32c { .. }
+            | CodecConfig::Crc32 { .. }
+            | CodecConfig::Adler32 { .. } => len += 4,
             _ => return None,
         }
     }
@@ -289,12 +343,21 @@ fn raw_len(spec: &ArraySpec, chunk: &[u64]) -> Option<u64> {
 
 /// True if a chunk, or this inner chunk of a shard, is still broken. Decodes only the ranges of the
 /// chunk.
-pub(crate) fn is_broken(array: &AnyArray, chunk: &Chunk, inner_chunk: &[Vec<u64>]) -> Result<bool, Failure> {
+pub(crate) fn is_broken(
+    array: &AnyArray,
+    chunk: &Chunk,
+    inner_chunk: &[Vec<u64>],
+) -> Result<bool, Failure> {
     let report = DamageReport::new();
     let on_one_thread = RunOptions::default().threads(NonZeroUsize::MIN);
-    let reader = array.clone().with_options(on_one_thread.fill_damaged(&report));
+    let reader = array
+        .clone()
+        .with_options(on_one_thread.fill_damaged(&report));
     match decode(&reader, chunk, &mut Vec::new()) {
-        Ok(()) => Ok(report.take().iter().any(|damaged| damaged.inner_chunk == inner_chunk)),
+        Ok(()) => Ok(report
+            .take()
+            .iter()
+            .any(|damaged| damaged.inner_chunk == inner_chunk)),
         Err(error) if error.kind() == ErrorKind::Corrupt => Ok(true),
         Err(error) => Err(error.into()),
     }
@@ -330,7 +393,12 @@ mod tests {
             self.0.fetch(fetch)
         }
 
-        fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError> {
+        fn put(
+            &self,
+            key: &Key,
+            parts: &[Bytes],
+            only_if: Precondition,
+        ) -> Result<Put, StoreError> {
             self.0.put(key, parts, only_if)
         }
 
@@ -344,7 +412,8 @@ mod tests {
         let bytes = json!({"name": "bytes"});
         let crc = json!({"name": "crc32c"});
         let index = json!([{"name": "bytes", "configuration": {"endian": "little"}}]);
-        let configuration = json!({"chunk_shape": [1], "codecs": [bytes, crc], "index_codecs": index});
+        let configuration =
+            json!({"chunk_shape": [1], "codecs": [bytes, crc], "index_codecs": index});
         let document = json!({
             "zarr_format": 3, "node_type": "array", "shape": [64], "data_type": "uint8", "fill_value": 0,
             "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [64]}},
@@ -357,8 +426,14 @@ mod tests {
         let store = MemoryStore::new();
         store.set("zarr.json", document.to_string()).expect("a key");
         let store = Arc::new(Counting(store, AtomicUsize::new(0)));
-        let array = AnyArray::open(Storage::from(Arc::clone(&store) as Arc<dyn Store>)).expect("it is there");
-        array.clone().typed::<u8>().expect("its type").fill(.., 1).expect("it is written");
+        let array = AnyArray::open(Storage::from(Arc::clone(&store) as Arc<dyn Store>))
+            .expect("it is there");
+        array
+            .clone()
+            .typed::<u8>()
+            .expect("its type")
+            .fill(.., 1)
+            .expect("it is written");
         let before = store.1.load(Ordering::Relaxed);
         let found = check(&array, Depth::Full, NonZeroUsize::MIN, |_| {}).expect("it is sound");
         assert_eq!((found.n_units, found.findings.len()), (1, 0));

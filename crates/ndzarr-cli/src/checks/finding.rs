@@ -59,7 +59,14 @@ impl Kind {
 
 impl Finding {
     pub(crate) fn new(key: impl Into<String>, kind: Kind, what: impl Into<String>) -> Self {
-        Self { key: key.into(), kind, chunk: None, inner_chunk: Vec::new(), codec: None, what: what.into() }
+        Self {
+            key: key.into(),
+            kind,
+            chunk: None,
+            inner_chunk: Vec::new(),
+            codec: None,
+            what: what.into(),
+        }
     }
 
     pub(crate) fn line(&self) -> String {

@@ -47,7 +47,9 @@ fn are_equal(x: &[u8], y: &[u8], data_type: &DataType, equality: Equality) -> bo
     };
     if let DataType::Complex { .. } = data_type {
         let half = x.len() / 2;
-        let data_type = DataType::Float { bits: (half * 8) as u8 };
+        let data_type = DataType::Float {
+            bits: (half * 8) as u8,
+        };
         return are_equal_or_same(&x[..half], &y[..half], &data_type, equality)
             && are_equal_or_same(&x[half..], &y[half..], &data_type, equality);
     }
@@ -127,7 +129,10 @@ mod tests {
         let a = bytes([1 << 63, 7]);
         let b = bytes([(1 << 63) + 1, 7]);
         assert_eq!(found(&a, &b, &uint, Equality::Value), [0]);
-        assert_eq!(found(&a, &b, &uint, Equality::Within(1.0)), Vec::<u64>::new());
+        assert_eq!(
+            found(&a, &b, &uint, Equality::Within(1.0)),
+            Vec::<u64>::new()
+        );
         assert_eq!(found(&a, &b, &uint, Equality::Within(0.5)), [0]);
     }
 
@@ -148,6 +153,9 @@ mod tests {
         for n in [0, 8191, 8192, 49_999] {
             b[2 * n] = 1;
         }
-        assert_eq!(found(&a, &b, &uint, Equality::Value), [0, 8191, 8192, 49_999]);
+        assert_eq!(
+            found(&a, &b, &uint, Equality::Value),
+            [0, 8191, 8192, 49_999]
+        );
     }
 }

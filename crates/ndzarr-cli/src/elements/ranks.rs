@@ -110,8 +110,15 @@ pub(crate) struct Counts {
 impl Search {
     /// A search for the elements at these indices of the sorted list of all numbers.
     pub(crate) fn new<T: Ranked>(ranks: &[u64]) -> Self {
-        let targets = ranks.iter().map(|&rank| Target { rank, prefix: 0 }).collect();
-        Self { bits: T::KEY_BITS, known: 0, targets }
+        let targets = ranks
+            .iter()
+            .map(|&rank| Target { rank, prefix: 0 })
+            .collect();
+        Self {
+            bits: T::KEY_BITS,
+            known: 0,
+            targets,
+        }
     }
 
     pub(crate) fn is_done(&self) -> bool {
@@ -152,7 +159,9 @@ impl Search {
     pub(crate) fn narrow(&mut self, counts: &Counts) {
         let step = self.step();
         for target in &mut self.targets {
-            let Ok(table) = counts.prefixes.binary_search(&target.prefix) else { continue };
+            let Ok(table) = counts.prefixes.binary_search(&target.prefix) else {
+                continue;
+            };
             let mut next = 0;
             for (bits, &n) in counts.tables[table].iter().enumerate() {
                 next = bits as u64;
@@ -168,7 +177,10 @@ impl Search {
 
     /// The elements, in the order of the ranks.
     pub(crate) fn found<T: Ranked>(&self) -> Vec<T> {
-        self.targets.iter().map(|target| T::of_key(target.prefix)).collect()
+        self.targets
+            .iter()
+            .map(|target| T::of_key(target.prefix))
+            .collect()
     }
 }
 
@@ -223,7 +235,16 @@ mod tests {
         check(numbers().map(|x| x as i32 as f32 / 3.0).collect());
         check(numbers().map(|x| x as i64 as f64 / 3.0).collect());
         check(numbers().map(|x| f16::from_f32(x as i8 as f32)).collect());
-        check(vec![f64::INFINITY, f64::NEG_INFINITY, 0.0, 1e-300, -1e-300, 5.0, 5.0, 7.0]);
+        check(vec![
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+            0.0,
+            1e-300,
+            -1e-300,
+            5.0,
+            5.0,
+            7.0,
+        ]);
     }
 
     #[test]

@@ -26,13 +26,19 @@ impl Pass {
     /// All boxes are read if the stored chunks are not known: a store cannot list, or its list
     /// lacks chunks that a read finds.
     pub(crate) fn new(boxes: Boxes, parts: &[(&AnyArray, &Selected)]) -> Self {
-        let read = if boxes.n_boxes() <= MAX_WITHOUT_LIST { None } else { stored_boxes(&boxes, parts) };
+        let read = if boxes.n_boxes() <= MAX_WITHOUT_LIST {
+            None
+        } else {
+            stored_boxes(&boxes, parts)
+        };
         Self { boxes, read }
     }
 
     /// The number of boxes that are read.
     pub(crate) fn n_boxes(&self) -> u64 {
-        self.read.as_ref().map_or(self.boxes.n_boxes(), |read| read.len() as u64)
+        self.read
+            .as_ref()
+            .map_or(self.boxes.n_boxes(), |read| read.len() as u64)
     }
 
     /// The boxes that are read, in C order.
@@ -47,7 +53,11 @@ impl Pass {
     pub(crate) fn n_unread(&self) -> u64 {
         let Some(read) = &self.read else { return 0 };
         let volume = |&number: &u64| -> u64 {
-            self.boxes.at(number).iter().map(|range| range.end - range.start).product()
+            self.boxes
+                .at(number)
+                .iter()
+                .map(|range| range.end - range.start)
+                .product()
         };
         let n_read: u64 = read.iter().map(volume).sum();
         self.boxes.n_elements().saturating_sub(n_read)
@@ -59,7 +69,9 @@ impl Pass {
         let Some(read) = &self.read else { return first };
         // Line by line along the last axis: boxes follow each other there.
         let shape = self.boxes.shape();
-        let Some((&len, outer)) = shape.split_last() else { return first };
+        let Some((&len, outer)) = shape.split_last() else {
+            return first;
+        };
         let lines = Boxes::new(outer.to_vec(), vec![1; outer.len()]);
         for line in lines {
             let mut index: Vec<u64> = line.iter().map(|range| range.start).chain([0]).collect();
@@ -84,7 +96,10 @@ impl Pass {
 /// The numbers of the boxes that overlap a stored chunk, and of the first box: reading it shows an
 /// error that every read has.
 fn stored_boxes(boxes: &Boxes, parts: &[(&AnyArray, &Selected)]) -> Option<Vec<u64>> {
-    boxes.shape().iter().try_fold(1, |all: u64, &n| all.checked_mul(n))?;
+    boxes
+        .shape()
+        .iter()
+        .try_fold(1, |all: u64, &n| all.checked_mul(n))?;
     let mut numbers = vec![0];
     for (array, selected) in parts {
         for chunk in stored_chunks(array)? {
@@ -110,7 +125,9 @@ fn stored_chunks(array: &AnyArray) -> Option<impl Iterator<Item = Vec<Range<u64>
 
 /// True if a folder may have symbolic links.
 fn has_links(folder: &Path) -> bool {
-    let Ok(mut entries) = fs::read_dir(folder) else { return true };
+    let Ok(mut entries) = fs::read_dir(folder) else {
+        return true;
+    };
     entries.any(|entry| {
         let Ok(entry) = entry else { return true };
         match entry.file_type() {
@@ -144,7 +161,10 @@ fn overlap(selected: &Selected, chunk: &[Range<u64>]) -> Option<Vec<Range<u64>>>
             }
         }
     }
-    ranges.iter().all(|range| !range.is_empty()).then_some(ranges)
+    ranges
+        .iter()
+        .all(|range| !range.is_empty())
+        .then_some(ranges)
 }
 
 fn ceil(a: i128, b: i128) -> i128 {
@@ -163,9 +183,9 @@ mod tests {
             let selected = Selected::parse(Some(text), &[23]).expect("it is valid");
             let indices: Vec<u64> = match selected.axes()[0] {
                 AxisSelection::Index(at) => vec![at],
-                AxisSelection::Range { first, step, n } => {
-                    (0..n as i64).map(|i| (first as i64 + i * step) as u64).collect()
-                }
+                AxisSelection::Range { first, step, n } => (0..n as i64)
+                    .map(|i| (first as i64 + i * step) as u64)
+                    .collect(),
             };
             for chunk in [0..5, 5..10, 10..11, 20..23, 0..23] {
                 let found = overlap(&selected, std::slice::from_ref(&chunk));
@@ -186,7 +206,10 @@ mod tests {
     fn the_first_elements_that_are_not_read() {
         // 4 x 3 boxes of 2 x 3 elements, the last ones of 2 x 1.
         let boxes = Boxes::new(vec![8, 7], vec![2, 3]);
-        let pass = Pass { boxes, read: Some(vec![0, 2, 3]) };
+        let pass = Pass {
+            boxes,
+            read: Some(vec![0, 2, 3]),
+        };
         assert_eq!(pass.n_unread(), 56 - 6 - 2 - 6);
         let first = [[0, 3], [0, 4], [0, 5], [1, 3], [1, 4], [1, 5], [2, 3]];
         assert_eq!(pass.first_unread(7), first);

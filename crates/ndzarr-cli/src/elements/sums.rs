@@ -19,7 +19,14 @@ pub(crate) struct Sums<T> {
 
 impl<T> Default for Sums<T> {
     fn default() -> Self {
-        Self { n: 0, n_nan: 0, n_zero: 0, range: None, mean: 0.0, squares: 0.0 }
+        Self {
+            n: 0,
+            n_nan: 0,
+            n_zero: 0,
+            range: None,
+            mean: 0.0,
+            squares: 0.0,
+        }
     }
 }
 
@@ -57,7 +64,12 @@ impl<T: Summed> Sums<T> {
     /// The statistics of `n` equal elements.
     pub(crate) fn of_same(element: T, n: u64) -> Self {
         let one = T::sums(&[element]);
-        Self { n: one.n * n, n_nan: one.n_nan * n, n_zero: one.n_zero * n, ..one }
+        Self {
+            n: one.n * n,
+            n_nan: one.n_nan * n,
+            n_zero: one.n_zero * n,
+            ..one
+        }
     }
 
     /// The statistics of both together, after Chan, Golub and LeVeque.
@@ -66,12 +78,21 @@ impl<T: Summed> Sums<T> {
         let n_nan = self.n_nan + other.n_nan;
         let n_zero = self.n_zero + other.n_zero;
         let range = match (self.range, other.range) {
-            (Some((a, b)), Some((c, d))) => Some((if c < a { c } else { a }, if d > b { d } else { b })),
+            (Some((a, b)), Some((c, d))) => {
+                Some((if c < a { c } else { a }, if d > b { d } else { b }))
+            }
             (range, None) | (None, range) => range,
         };
         if self.n == 0 || other.n == 0 {
             let not_empty = if self.n == 0 { other } else { self };
-            return Self { n, n_nan, n_zero, range, mean: not_empty.mean, squares: not_empty.squares };
+            return Self {
+                n,
+                n_nan,
+                n_zero,
+                range,
+                mean: not_empty.mean,
+                squares: not_empty.squares,
+            };
         }
         let a = self.n as f64;
         let b = other.n as f64;
@@ -97,8 +118,16 @@ impl<T: Summed> Sums<T> {
     /// infinite.
     pub(crate) fn deviation(&self) -> f64 {
         // Rounding may leave less than 0.
-        let squares = if self.squares < 0.0 { 0.0 } else { self.squares };
-        if self.n == 0 { f64::NAN } else { (squares / self.n as f64).sqrt() }
+        let squares = if self.squares < 0.0 {
+            0.0
+        } else {
+            self.squares
+        };
+        if self.n == 0 {
+            f64::NAN
+        } else {
+            (squares / self.n as f64).sqrt()
+        }
     }
 }
 
@@ -119,8 +148,15 @@ pub(crate) trait Summed: Number {
 
 /// Sums of distances from the first number, in float64.
 fn by_distance<T: Summed>(part: &[T]) -> Sums<T> {
-    let Some(first) = part.iter().copied().find(|number| !number.is_not_a_number()) else {
-        return Sums { n_nan: part.len() as u64, ..Sums::default() };
+    let Some(first) = part
+        .iter()
+        .copied()
+        .find(|number| !number.is_not_a_number())
+    else {
+        return Sums {
+            n_nan: part.len() as u64,
+            ..Sums::default()
+        };
     };
     let least = |a: T, b: T| if b < a { b } else { a };
     let greatest = |a: T, b: T| if b > a { b } else { a };
@@ -128,8 +164,17 @@ fn by_distance<T: Summed>(part: &[T]) -> Sums<T> {
     let high = lanes(part, first, greatest);
     let zero = T::default();
     let zeros: u32 = part.iter().map(|&number| u32::from(number == zero)).sum();
-    let nans: u32 = part.iter().map(|number| u32::from(number.is_not_a_number())).sum();
-    let distance = |number: T| if number.is_not_a_number() { 0.0 } else { number.distance(first) };
+    let nans: u32 = part
+        .iter()
+        .map(|number| u32::from(number.is_not_a_number()))
+        .sum();
+    let distance = |number: T| {
+        if number.is_not_a_number() {
+            0.0
+        } else {
+            number.distance(first)
+        }
+    };
     let mut sum = [0.0; LANES];
     let mut squares = [0.0; LANES];
     let (whole, rest) = part.as_chunks::<LANES>();
@@ -139,9 +184,14 @@ fn by_distance<T: Summed>(part: &[T]) -> Sums<T> {
         squares[lane] += distance * distance;
     };
     for chunk in whole {
-        chunk.iter().enumerate().for_each(|(lane, &number)| add(lane, number));
+        chunk
+            .iter()
+            .enumerate()
+            .for_each(|(lane, &number)| add(lane, number));
     }
-    rest.iter().enumerate().for_each(|(lane, &number)| add(lane, number));
+    rest.iter()
+        .enumerate()
+        .for_each(|(lane, &number)| add(lane, number));
     let sum: f64 = sum.iter().sum();
     let squares: f64 = squares.iter().sum();
     let n_nan = u64::from(nans);
@@ -158,7 +208,10 @@ fn by_distance<T: Summed>(part: &[T]) -> Sums<T> {
         n,
         n_nan,
         n_zero: zeros.into(),
-        range: Some((low.into_iter().fold(first, least), high.into_iter().fold(first, greatest))),
+        range: Some((
+            low.into_iter().fold(first, least),
+            high.into_iter().fold(first, greatest),
+        )),
         mean,
         squares: squares - sum * from_first,
     }
@@ -266,11 +319,22 @@ mod tests {
         let found = sums(elements);
         let n = elements.len() as f64;
         let mean = elements.iter().map(|x| x.to_f64()).sum::<f64>() / n;
-        let spread = elements.iter().map(|x| (x.to_f64() - mean).powi(2)).sum::<f64>() / n;
-        assert!((found.mean - mean).abs() <= 1e-9 * mean.abs().max(1.0), "{} {mean}", found.mean);
+        let spread = elements
+            .iter()
+            .map(|x| (x.to_f64() - mean).powi(2))
+            .sum::<f64>()
+            / n;
+        assert!(
+            (found.mean - mean).abs() <= 1e-9 * mean.abs().max(1.0),
+            "{} {mean}",
+            found.mean
+        );
         let deviation = spread.sqrt();
         assert!((found.deviation() - deviation).abs() <= 1e-6 * deviation.max(1e-9));
-        let low = elements.iter().copied().reduce(|a, b| if b < a { b } else { a });
+        let low = elements
+            .iter()
+            .copied()
+            .reduce(|a, b| if b < a { b } else { a });
         assert_eq!(found.range.map(|(low, _)| low), low);
         assert_eq!(found.n, elements.len() as u64);
     }

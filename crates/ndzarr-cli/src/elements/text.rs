@@ -22,7 +22,10 @@ pub(crate) fn for_each<E>(
     mut take: impl FnMut(&dyn Shown) -> Result<(), E>,
 ) -> Result<(), E> {
     if let AnyElements::Packed(bytes) = elements {
-        return bytes.rows().into_iter().try_for_each(|row| take(&Packed(row.to_vec())));
+        return bytes
+            .rows()
+            .into_iter()
+            .try_for_each(|row| take(&Packed(row.to_vec())));
     }
     for_each_type!(elements, |array| each_of(array, &mut take))
 }
@@ -51,7 +54,9 @@ fn fold(flat: Vec<Value>, shape: &[usize]) -> Value {
     for (axis, &n) in shape.iter().enumerate().rev() {
         let lists = shape[..axis].iter().product::<usize>();
         let mut values = level.into_iter();
-        level = (0..lists).map(|_| Value::Array(values.by_ref().take(n).collect())).collect();
+        level = (0..lists)
+            .map(|_| Value::Array(values.by_ref().take(n).collect()))
+            .collect();
     }
     level.into_iter().next().unwrap_or(Value::Null)
 }
@@ -230,7 +235,10 @@ mod tests {
         assert_eq!(0.1f32.text(&data_type), "0.1");
         assert_eq!(f32::NAN.json(&data_type), "NaN");
         assert_eq!(f64::NEG_INFINITY.json(&data_type), "-Infinity");
-        assert_eq!(u64::MAX.json(&data_type).to_string(), "18446744073709551615");
+        assert_eq!(
+            u64::MAX.json(&data_type).to_string(),
+            "18446744073709551615"
+        );
         assert_eq!(Complex::new(1.0f32, -0.5).text(&data_type), "1.0-0.5i");
     }
 

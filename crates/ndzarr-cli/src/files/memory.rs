@@ -5,7 +5,9 @@ use std::path::Path;
 /// The peak memory of the process in bytes; `None` if the system does not report it.
 pub(crate) fn peak_resident() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kib << 10)
 }
@@ -23,10 +25,14 @@ pub(crate) fn disk(folder: &Path) -> Option<Disk> {
     use std::os::unix::fs::MetadataExt;
 
     let absolute = std::path::absolute(folder).ok()?;
-    let (existing, metadata) =
-        absolute.ancestors().find_map(|folder| Some((folder, folder.metadata().ok()?)))?;
+    let (existing, metadata) = absolute
+        .ancestors()
+        .find_map(|folder| Some((folder, folder.metadata().ok()?)))?;
     let space = rustix::fs::statvfs(existing).ok()?;
-    Some(Disk { id: metadata.dev(), free: space.f_bavail.checked_mul(space.f_frsize)? })
+    Some(Disk {
+        id: metadata.dev(),
+        free: space.f_bavail.checked_mul(space.f_frsize)?,
+    })
 }
 
 /// The file system that a folder is on, or will be on.

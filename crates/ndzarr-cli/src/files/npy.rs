@@ -24,13 +24,24 @@ pub(crate) struct Header {
 
 /// The header of elements in native byte order and in C order.
 pub(crate) fn write(data_type: &DataType, shape: &[u64]) -> Result<Vec<u8>, Failure> {
-    let descr = descr(data_type)
-        .ok_or_else(|| Failure::new(format_args!("NumPy has no {data_type}; try --as json, text or raw")))?;
+    let descr = descr(data_type).ok_or_else(|| {
+        Failure::new(format_args!(
+            "NumPy has no {data_type}; try --as json, text or raw"
+        ))
+    })?;
     let lengths: Vec<String> = shape.iter().map(|n| format!("{n},")).collect();
     let shape = lengths.join(" ");
-    let shape = if lengths.len() > 1 { shape.trim_end_matches(',') } else { &shape };
+    let shape = if lengths.len() > 1 {
+        shape.trim_end_matches(',')
+    } else {
+        &shape
+    };
     let text = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': ({shape}), }}");
-    let (version, head) = if text.len() + 64 < usize::from(u16::MAX) { (1, 10) } else { (2, 12) };
+    let (version, head) = if text.len() + 64 < usize::from(u16::MAX) {
+        (1, 10)
+    } else {
+        (2, 12)
+    };
     let len = (head + text.len() + 1).next_multiple_of(64) - head;
     let mut out = MAGIC.to_vec();
     out.extend([version, 0]);
@@ -48,19 +59,22 @@ pub(crate) fn write(data_type: &DataType, shape: &[u64]) -> Result<Vec<u8>, Fail
 pub(crate) fn read(from: &mut dyn Read) -> Result<Header, Failure> {
     let wrong = |what: &str| Failure::new(format_args!("it is not a .npy file: {what}"));
     let mut head = [0; 8];
-    from.read_exact(&mut head).map_err(|_| wrong("it is too short"))?;
+    from.read_exact(&mut head)
+        .map_err(|_| wrong("it is too short"))?;
     if &head[..6] != MAGIC {
         return Err(wrong("it does not begin with \\x93NUMPY"));
     }
     let len = match head[6] {
         1 => {
             let mut len = [0; 2];
-            from.read_exact(&mut len).map_err(|_| wrong("it is too short"))?;
+            from.read_exact(&mut len)
+                .map_err(|_| wrong("it is too short"))?;
             usize::from(u16::from_le_bytes(len))
         }
         2 | 3 => {
             let mut len = [0; 4];
-            from.read_exact(&mut len).map_err(|_| wrong("it is too short"))?;
+            from.read_exact(&mut len)
+                .map_err(|_| wrong("it is too short"))?;
             u32::from_le_bytes(len) as usize
         }
         version => return Err(wrong(&format!("version {version} is not known"))),
@@ -69,24 +83,40 @@ pub(crate) fn read(from: &mut dyn Read) -> Result<Header, Failure> {
         return Err(wrong(&format!("its header has {len} bytes")));
     }
     let mut text = vec![0; len];
-    from.read_exact(&mut text).map_err(|_| wrong("it is too short"))?;
+    from.read_exact(&mut text)
+        .map_err(|_| wrong("it is too short"))?;
     let text = String::from_utf8_lossy(&text);
     let mut literal = Literal { rest: text.trim() };
     let value = literal.value(0).filter(|_| literal.rest.trim().is_empty());
-    let Some(Python::Dict(entries)) = value else { return Err(wrong("its header is not a dictionary")) };
-    let entry = |name: &str| entries.iter().find(|(key, _)| key == name).map(|(_, value)| value);
+    let Some(Python::Dict(entries)) = value else {
+        return Err(wrong("its header is not a dictionary"));
+    };
+    let entry = |name: &str| {
+        entries
+            .iter()
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value)
+    };
     let fortran = match entry("fortran_order") {
         Some(Python::Bool(fortran)) => *fortran,
         _ => return Err(wrong("fortran_order is not stated")),
     };
     let shape = match entry("shape") {
-        Some(Python::List(lengths)) => lengths.iter().map(Python::length).collect::<Option<Vec<u64>>>(),
+        Some(Python::List(lengths)) => lengths
+            .iter()
+            .map(Python::length)
+            .collect::<Option<Vec<u64>>>(),
         _ => None,
     };
     let shape = shape.ok_or_else(|| wrong("shape is not a tuple of lengths"))?;
     let descr = entry("descr").ok_or_else(|| wrong("descr is not stated"))?;
     let (data_type, endian) = type_of(descr).map_err(|what| wrong(&what))?;
-    Ok(Header { data_type, endian: endian.unwrap_or(Endian::NATIVE), fortran, shape })
+    Ok(Header {
+        data_type,
+        endian: endian.unwrap_or(Endian::NATIVE),
+        fortran,
+        shape,
+    })
 }
 
 /// The `descr` of a type, in Python; `None` if NumPy has no such type.
@@ -95,15 +125,25 @@ fn descr(data_type: &DataType) -> Option<String> {
         let field = |field: &Field| {
             let descr = descr(&field.data_type)?;
             let lengths: Vec<String> = field.shape.iter().map(|n| format!("{n},")).collect();
-            let shape = if lengths.is_empty() { String::new() } else { format!(", ({})", lengths.join(" ")) };
-            let is_plain =
-                field.name.chars().all(|c| c.is_ascii_graphic() && !matches!(c, '\'' | '\\') || c == ' ');
+            let shape = if lengths.is_empty() {
+                String::new()
+            } else {
+                format!(", ({})", lengths.join(" "))
+            };
+            let is_plain = field
+                .name
+                .chars()
+                .all(|c| c.is_ascii_graphic() && !matches!(c, '\'' | '\\') || c == ' ');
             is_plain.then(|| format!("('{}', {descr}{shape})", field.name))
         };
         let fields: Vec<String> = fields.fields().iter().map(field).collect::<Option<_>>()?;
         return Some(format!("[{}]", fields.join(", ")));
     }
-    let order = if Endian::NATIVE == Endian::Little { '<' } else { '>' };
+    let order = if Endian::NATIVE == Endian::Little {
+        '<'
+    } else {
+        '>'
+    };
     let (order, kind) = match data_type {
         DataType::Bool => ('|', "b1".to_owned()),
         DataType::Int { bits } if *bits <= 8 => ('|', "i1".to_owned()),
@@ -155,21 +195,42 @@ pub(crate) fn parse_descr(text: &str) -> Option<(DataType, Option<Endian>)> {
     let bits = |sizes: &[usize]| size().filter(|n| sizes.contains(n)).map(|n| (n * 8) as u8);
     let data_type = match kind {
         "b" if rest == "1" => DataType::Bool,
-        "i" => DataType::Int { bits: bits(&[1, 2, 4, 8])? },
-        "u" => DataType::UInt { bits: bits(&[1, 2, 4, 8])? },
-        "f" => DataType::Float { bits: bits(&[2, 4, 8])? },
-        "c" => DataType::Complex { bits: bits(&[8, 16])? },
-        "S" => DataType::FixedBytes { bytes: size().filter(|&n| n > 0 && n < MAX_LEN)? },
-        "U" => DataType::FixedUtf32 { chars: size().filter(|&n| n > 0 && n < MAX_LEN)? },
-        "V" => DataType::Raw { bytes: size().filter(|&n| n > 0 && n < MAX_LEN)? },
+        "i" => DataType::Int {
+            bits: bits(&[1, 2, 4, 8])?,
+        },
+        "u" => DataType::UInt {
+            bits: bits(&[1, 2, 4, 8])?,
+        },
+        "f" => DataType::Float {
+            bits: bits(&[2, 4, 8])?,
+        },
+        "c" => DataType::Complex {
+            bits: bits(&[8, 16])?,
+        },
+        "S" => DataType::FixedBytes {
+            bytes: size().filter(|&n| n > 0 && n < MAX_LEN)?,
+        },
+        "U" => DataType::FixedUtf32 {
+            chars: size().filter(|&n| n > 0 && n < MAX_LEN)?,
+        },
+        "V" => DataType::Raw {
+            bytes: size().filter(|&n| n > 0 && n < MAX_LEN)?,
+        },
         "M" | "m" => {
             let unit = rest.strip_prefix('8')?;
-            let (unit, scale) = match unit.strip_prefix('[').and_then(|unit| unit.strip_suffix(']')) {
+            let (unit, scale) = match unit
+                .strip_prefix('[')
+                .and_then(|unit| unit.strip_suffix(']'))
+            {
                 None if unit.is_empty() => (TimeUnit::Generic, 1),
                 None => return None,
                 Some(unit) => {
                     let end = unit.find(|c: char| !c.is_ascii_digit()).unwrap_or(0);
-                    let scale = if end == 0 { 1 } else { unit[..end].parse().ok()? };
+                    let scale = if end == 0 {
+                        1
+                    } else {
+                        unit[..end].parse().ok()?
+                    };
                     (TimeUnit::from_name(&unit[end..])?, scale)
                 }
             };
@@ -187,7 +248,9 @@ fn struct_of(fields: &[Python]) -> Result<(DataType, Option<Endian>), String> {
     let mut endian = None;
     let mut parsed = Vec::new();
     for field in fields {
-        let Python::List(parts) = field else { return Err("a field is not a tuple".to_owned()) };
+        let Python::List(parts) = field else {
+            return Err("a field is not a tuple".to_owned());
+        };
         let [Python::Text(name), descr, shape @ ..] = &parts[..] else {
             return Err("a field has no name and type".to_owned());
         };
@@ -255,7 +318,9 @@ impl Literal<'_> {
         if self.eat("{") {
             let mut entries = Vec::new();
             while !self.eat("}") {
-                let Python::Text(key) = self.value(depth + 1)? else { return None };
+                let Python::Text(key) = self.value(depth + 1)? else {
+                    return None;
+                };
                 if !self.eat(":") {
                     return None;
                 }
@@ -291,7 +356,9 @@ impl Literal<'_> {
             self.rest = &rest[end + 1..];
             return (!text.contains('\\')).then(|| Python::Text(text.to_owned()));
         }
-        let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        let end = rest
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(rest.len());
         let number = rest[..end].parse().ok()?;
         self.rest = rest[end..].strip_prefix('L').unwrap_or(&rest[end..]);
         Some(Python::Int(number))
@@ -315,14 +382,24 @@ mod tests {
         let bytes = numpy("{'descr': '>i2', 'fortran_order': True, 'shape': (3, 4), }          \n");
         let header = read(&mut &bytes[..]).expect("it is valid");
         assert_eq!(header.data_type, DataType::Int { bits: 16 });
-        assert_eq!((header.endian, header.fortran, header.shape), (Endian::Big, true, vec![3, 4]));
-        let bytes =
-            numpy("{'descr': [('a', '<f4'), ('b', '<u2', (2,))], 'fortran_order': False, 'shape': (5,), }\n");
+        assert_eq!(
+            (header.endian, header.fortran, header.shape),
+            (Endian::Big, true, vec![3, 4])
+        );
+        let bytes = numpy(
+            "{'descr': [('a', '<f4'), ('b', '<u2', (2,))], 'fortran_order': False, 'shape': (5,), }\n",
+        );
         let header = read(&mut &bytes[..]).expect("it is valid");
         assert_eq!(header.data_type.elem_size(), Some(8));
         let bytes = numpy("{'descr': '<M8[25us]', 'fortran_order': False, 'shape': (), }\n");
         let header = read(&mut &bytes[..]).expect("it is valid");
-        assert_eq!(header.data_type, DataType::DateTime64 { unit: TimeUnit::Microsecond, scale: 25 });
+        assert_eq!(
+            header.data_type,
+            DataType::DateTime64 {
+                unit: TimeUnit::Microsecond,
+                scale: 25
+            }
+        );
         assert_eq!(header.shape, Vec::<u64>::new());
     }
 
@@ -333,14 +410,20 @@ mod tests {
             DataType::UInt { bits: 64 },
             DataType::Complex { bits: 128 },
             DataType::FixedUtf32 { chars: 7 },
-            DataType::TimeDelta64 { unit: TimeUnit::Nanosecond, scale: 1 },
+            DataType::TimeDelta64 {
+                unit: TimeUnit::Nanosecond,
+                scale: 1,
+            },
         ];
         for data_type in types {
             for shape in [vec![], vec![3], vec![2, 0, 9]] {
                 let bytes = write(&data_type, &shape).expect("it is valid");
                 assert_eq!(bytes.len() % 64, 0);
                 let header = read(&mut &bytes[..]).expect("it is valid");
-                assert_eq!((&header.data_type, header.shape, header.fortran), (&data_type, shape, false));
+                assert_eq!(
+                    (&header.data_type, header.shape, header.fortran),
+                    (&data_type, shape, false)
+                );
                 for end in 0..bytes.len() {
                     assert!(read(&mut &bytes[..end]).is_err());
                 }

@@ -41,7 +41,11 @@ impl Quarantine {
     /// The quarantine in this folder, or next to the local folder that is repaired.
     pub(crate) fn new(folder: Option<PathBuf>, local: Option<&Path>) -> Self {
         let folder = folder.or_else(|| local.map(default_folder));
-        Self { folder, keys: BTreeSet::new(), rebuilt: BTreeSet::new() }
+        Self {
+            folder,
+            keys: BTreeSet::new(),
+            rebuilt: BTreeSet::new(),
+        }
     }
 
     pub(crate) fn has_folder(&self) -> bool {
@@ -51,7 +55,9 @@ impl Quarantine {
     /// Copies a value to the disk under a name, or another one if that has another value. A value
     /// that an earlier run has copied is not copied again.
     pub(crate) fn store(&self, name: &str, value: &Value) -> Result<(), Failure> {
-        let Some(folder) = &self.folder else { return Err(Failure::new("there is no quarantine")) };
+        let Some(folder) = &self.folder else {
+            return Err(Failure::new("there is no quarantine"));
+        };
         let path = folder.join(name);
         let parent = path.parent().unwrap_or(folder);
         fs::create_dir_all(parent).map_err(|error| Failure::of_file(parent, &error))?;
@@ -63,7 +69,8 @@ impl Quarantine {
             let failed = |error: io::Error| Failure::of_file(&path, &error);
             match OpenOptions::new().write(true).create_new(true).open(&path) {
                 Ok(mut file) => {
-                    let copied = io::copy(&mut value.open()?, &mut file).and_then(|_| file.sync_all());
+                    let copied =
+                        io::copy(&mut value.open()?, &mut file).and_then(|_| file.sync_all());
                     if copied.is_err() {
                         // A part of the value is of no use.
                         let _ = fs::remove_file(&path);
@@ -80,7 +87,10 @@ impl Quarantine {
                 }
             }
         }
-        Err(Failure::new(format_args!("{} has too many versions", path.display())))
+        Err(Failure::new(format_args!(
+            "{} has too many versions",
+            path.display()
+        )))
     }
 }
 
@@ -101,13 +111,18 @@ fn are_equal(a: &mut impl BufRead, b: &mut impl BufRead) -> io::Result<bool> {
 /// inside for a group.
 fn default_folder(folder: &Path) -> PathBuf {
     // Without links and `..`.
-    let real = folder.canonicalize().or_else(|_| std::path::absolute(folder));
+    let real = folder
+        .canonicalize()
+        .or_else(|_| std::path::absolute(folder));
     let real = real.unwrap_or_else(|_| folder.to_owned());
-    let above = real.ancestors().filter(|above| above.file_name().is_some() && has_document(above));
+    let above = real
+        .ancestors()
+        .filter(|above| above.file_name().is_some() && has_document(above));
     let root = above.last().unwrap_or(&real);
     let mut name = root.file_name().unwrap_or_default().to_owned();
     name.push(".quarantine");
-    root.with_file_name(name).join(real.strip_prefix(root).unwrap_or(Path::new("")))
+    root.with_file_name(name)
+        .join(real.strip_prefix(root).unwrap_or(Path::new("")))
 }
 
 #[cfg(test)]
@@ -120,19 +135,29 @@ mod tests {
         let root = folder.path().canonicalize().expect("it is there");
         let setup = root.join("c.n5/setup0/timepoint0");
         fs::create_dir_all(&setup).expect("a folder");
-        assert_eq!(default_folder(&setup), root.join("c.n5/setup0/timepoint0.quarantine"));
+        assert_eq!(
+            default_folder(&setup),
+            root.join("c.n5/setup0/timepoint0.quarantine")
+        );
         fs::write(root.join("c.n5/attributes.json"), "{}").expect("a file");
         // The folder between has no document, but N5 takes it for a group.
         let inside = root.join("c.n5.quarantine/setup0/timepoint0");
         assert_eq!(default_folder(&setup), inside);
         assert_eq!(default_folder(&setup.join("../timepoint0")), inside);
-        assert_eq!(default_folder(&root.join("c.n5/setup0/..")), root.join("c.n5.quarantine"));
-        assert_eq!(default_folder(Path::new("/data/a.zarr/")), Path::new("/data/a.zarr.quarantine"));
+        assert_eq!(
+            default_folder(&root.join("c.n5/setup0/..")),
+            root.join("c.n5.quarantine")
+        );
+        assert_eq!(
+            default_folder(Path::new("/data/a.zarr/")),
+            Path::new("/data/a.zarr.quarantine")
+        );
     }
 
     #[test]
     fn values_are_compared_to_their_ends() {
-        let equal = |a: &str, b: &str| are_equal(&mut a.as_bytes(), &mut b.as_bytes()).expect("memory");
+        let equal =
+            |a: &str, b: &str| are_equal(&mut a.as_bytes(), &mut b.as_bytes()).expect("memory");
         assert!(equal("", "") && equal("abc", "abc"));
         assert!(!equal("abc", "ab") && !equal("ab", "abc") && !equal("abc", "abd"));
     }

@@ -34,14 +34,21 @@ impl Space {
     /// Only the disks, without sizes.
     pub(crate) fn of_disks(target: &Path, temporary: Option<&Path>) -> Self {
         let disk = |place: &Path| local_folder(place).and_then(|folder| memory::disk(&folder));
-        Self { target_disk: disk(target), temporary_disk: temporary.map(disk), ..Self::default() }
+        Self {
+            target_disk: disk(target),
+            temporary_disk: temporary.map(disk),
+            ..Self::default()
+        }
     }
 
     /// True if copies of arrays of this size fit in any case: uncompressed, and with a temporary
     /// array.
     pub(crate) fn is_ample(&self, bytes: u64) -> bool {
         let disks = [self.target_disk, self.temporary_disk.flatten()];
-        disks.into_iter().flatten().all(|disk| disk.free / 2 >= bytes)
+        disks
+            .into_iter()
+            .flatten()
+            .all(|disk| disk.free / 2 >= bytes)
     }
 
     /// Adds the sizes of arrays, each with the size of its temporary array. The size of a copy is
@@ -53,7 +60,9 @@ impl Space {
         change: Change<'_>,
     ) -> Result<Self, Failure> {
         for (array, temporary) in arrays {
-            let Some(stored) = Stored::of(array)? else { continue };
+            let Some(stored) = Stored::of(array)? else {
+                continue;
+            };
             let stored_part = |bytes: u64| scaled(bytes, stored.n, stored.n_all);
             let is_uncompressed = change.codecs.is_some_and(<[_]>::is_empty);
             let bytes = match describe::byte_len(array) {
@@ -69,13 +78,17 @@ impl Space {
 
     /// Adds the space of the arrays that the copy replaces.
     pub(crate) fn replacing(mut self, arrays: &[FoundArray]) -> Result<Self, Failure> {
-        let Some(disk) = &mut self.target_disk else { return Ok(self) };
+        let Some(disk) = &mut self.target_disk else {
+            return Ok(self);
+        };
         for array in arrays.iter().filter_map(|found| found.array.as_ref().ok()) {
             let stored = match Stored::of(array) {
                 Err(error) if error.kind() == ErrorKind::InvalidMetadata => None,
                 stored => stored?,
             };
-            disk.free = disk.free.saturating_add(stored.map_or(0, |stored| stored.bytes));
+            disk.free = disk
+                .free
+                .saturating_add(stored.map_or(0, |stored| stored.bytes));
         }
         Ok(self)
     }
@@ -94,12 +107,22 @@ impl Space {
     pub(crate) fn shortage(&self) -> Option<String> {
         let is_one_disk = match self.temporary_disk {
             None => true,
-            Some(disk) => disk.zip(self.target_disk).is_some_and(|(a, b)| a.id == b.id),
+            Some(disk) => disk
+                .zip(self.target_disk)
+                .is_some_and(|(a, b)| a.id == b.id),
         };
         let temporary = if is_one_disk { self.temporary } else { 0 };
         let needs = [
-            ("the target", self.target_disk, self.copy.saturating_add(temporary)),
-            ("the place of --temp", self.temporary_disk.flatten(), self.temporary),
+            (
+                "the target",
+                self.target_disk,
+                self.copy.saturating_add(temporary),
+            ),
+            (
+                "the place of --temp",
+                self.temporary_disk.flatten(),
+                self.temporary,
+            ),
         ];
         for (place, disk, needed) in needs {
             if let Some(Disk { free, .. }) = disk
@@ -107,7 +130,9 @@ impl Space {
             {
                 let needed = sizes::shown(needed);
                 let free = sizes::shown(free);
-                return Some(format!("{place} has {free} of free space, and about {needed} are needed"));
+                return Some(format!(
+                    "{place} has {free} of free space, and about {needed} are needed"
+                ));
             }
         }
         None
@@ -122,7 +147,10 @@ impl Change<'_> {
             let n = |shape: &[u64]| shape.iter().fold(1, |n: u64, &len| n.saturating_mul(len));
             scaled(bytes, n(part), n(array.shape()))
         });
-        match (array.data_type().elem_size(), self.data_type.and_then(DataType::elem_size)) {
+        match (
+            array.data_type().elem_size(),
+            self.data_type.and_then(DataType::elem_size),
+        ) {
             (Some(from), Some(to)) => scaled(bytes, to as u64, from as u64),
             _ => bytes,
         }
@@ -146,16 +174,28 @@ mod tests {
     #[test]
     fn cli_10_each_disk_needs_space_for_its_part() {
         let space = |target_disk, temporary_disk| {
-            Space { copy: 10 << 10, temporary: 40 << 10, target_disk, temporary_disk }.shortage()
+            Space {
+                copy: 10 << 10,
+                temporary: 40 << 10,
+                target_disk,
+                temporary_disk,
+            }
+            .shortage()
         };
         // Both on one disk, by default or by --temp.
         assert_eq!(space(disk(1, 50 << 10), None), None);
         let both = "the target has 49.0 KiB of free space, and about 50.0 KiB are needed";
         assert_eq!(space(disk(1, 49 << 10), None).as_deref(), Some(both));
-        assert_eq!(space(disk(1, 49 << 10), Some(disk(1, 49 << 10))).as_deref(), Some(both));
+        assert_eq!(
+            space(disk(1, 49 << 10), Some(disk(1, 49 << 10))).as_deref(),
+            Some(both)
+        );
         assert_eq!(space(disk(1, 10 << 10), Some(disk(2, 40 << 10))), None);
         let temp = "the place of --temp has 39.0 KiB of free space, and about 40.0 KiB are needed";
-        assert_eq!(space(disk(1, 10 << 10), Some(disk(2, 39 << 10))).as_deref(), Some(temp));
+        assert_eq!(
+            space(disk(1, 10 << 10), Some(disk(2, 39 << 10))).as_deref(),
+            Some(temp)
+        );
         // On other machines.
         assert_eq!(space(None, Some(disk(2, 40 << 10))), None);
         assert_eq!(space(disk(1, 10 << 10), Some(None)), None);
@@ -164,7 +204,11 @@ mod tests {
 
     #[test]
     fn cli_10_twice_the_elements_is_ample() {
-        let space = |temporary_disk| Space { target_disk: disk(1, 20), temporary_disk, ..Space::default() };
+        let space = |temporary_disk| Space {
+            target_disk: disk(1, 20),
+            temporary_disk,
+            ..Space::default()
+        };
         assert!(space(None).is_ample(10) && !space(None).is_ample(11));
         assert!(!space(Some(disk(2, 19))).is_ample(10));
     }

@@ -33,10 +33,14 @@ impl Staging {
             folder.prefix("ndzarr-").suffix(NAME);
             #[cfg(unix)]
             folder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
-            let folder =
-                folder.tempdir_in(&temporary).map_err(|error| Failure::of_file(&temporary, &error))?;
+            let folder = folder
+                .tempdir_in(&temporary)
+                .map_err(|error| Failure::of_file(&temporary, &error))?;
             remove_on_signals(folder.path());
-            return Ok(Self { place: folder.path().join("array"), _folder: Some(folder) });
+            return Ok(Self {
+                place: folder.path().join("array"),
+                _folder: Some(folder),
+            });
         }
         let place = place_next_to(target);
         if let Some(folder) = local_folder(&place) {
@@ -52,7 +56,10 @@ impl Staging {
                 _ => Failure::of_file(&folder, &error),
             })?;
         }
-        Ok(Self { place, _folder: None })
+        Ok(Self {
+            place,
+            _folder: None,
+        })
     }
 }
 
@@ -64,7 +71,9 @@ fn remove_on_signals(folder: &Path) {
 
     let folder = folder.to_owned();
     // If this fails, the folder stays after a signal.
-    let Ok(mut signals) = Signals::new([SIGINT, SIGTERM]) else { return };
+    let Ok(mut signals) = Signals::new([SIGINT, SIGTERM]) else {
+        return;
+    };
     let _ = std::thread::Builder::new().spawn(move || {
         for signal in signals.forever() {
             // Threads may still write into it.
@@ -89,8 +98,12 @@ fn place_next_to(target: &Path) -> PathBuf {
         return name.into();
     };
     // A node may follow the format; otherwise the root is meant.
-    let root = text.strip_suffix(':').and_then(|text| text.rsplit_once('|'));
-    let (root, format) = root.map_or((text, String::new()), |(root, format)| (root, format!("|{format}:")));
+    let root = text
+        .strip_suffix(':')
+        .and_then(|text| text.rsplit_once('|'));
+    let (root, format) = root.map_or((text, String::new()), |(root, format)| {
+        (root, format!("|{format}:"))
+    });
     format!("{}{NAME}{format}", root.trim_end_matches('/')).into()
 }
 
@@ -111,14 +124,18 @@ mod tests {
 
     #[test]
     fn arrays_for_other_machines_are_in_a_folder_that_only_its_user_sees() {
-        let [a, b] = [0; 2].map(|_| Staging::for_target(Path::new("s3://bucket/a.zarr")).expect("a folder"));
+        let [a, b] =
+            [0; 2].map(|_| Staging::for_target(Path::new("s3://bucket/a.zarr")).expect("a folder"));
         assert_ne!(a.place, b.place);
         let folder = a.place.parent().expect("a folder around it").to_owned();
         assert_eq!(folder.parent(), Some(&*std::env::temp_dir()));
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
-            let mode = fs::metadata(&folder).expect("it is there").permissions().mode();
+            let mode = fs::metadata(&folder)
+                .expect("it is there")
+                .permissions()
+                .mode();
             assert_eq!(mode & 0o777, 0o700);
         }
         drop(a);
@@ -131,6 +148,9 @@ mod tests {
         let target = folder.path().join("a/b.zarr");
         let first = Staging::for_target(&target).expect("it is new");
         assert!(first.place.is_dir());
-        assert!(Staging::for_target(&target).is_err_and(|failure| failure.message().contains("ndzarr rm")));
+        assert!(
+            Staging::for_target(&target)
+                .is_err_and(|failure| failure.message().contains("ndzarr rm"))
+        );
     }
 }

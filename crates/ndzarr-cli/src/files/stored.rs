@@ -30,7 +30,12 @@ impl Stored {
             Err(error) => return Err(error),
         };
         let n_all = units.iter().len() as u64;
-        let mut found = Self { n: stored.len() as u64, n_all, n_unlisted, ..Self::default() };
+        let mut found = Self {
+            n: stored.len() as u64,
+            n_all,
+            n_unlisted,
+            ..Self::default()
+        };
         for unit in stored {
             match unit.byte_len {
                 Some(byte_len) => found.bytes += byte_len,
@@ -54,10 +59,16 @@ impl Stored {
     pub(crate) fn left_out(&self) -> String {
         let mut text = String::new();
         if self.n_unreadable > 0 {
-            text += &format!(", {} cannot be read", plural(self.n_unreadable, "value", "values"));
+            text += &format!(
+                ", {} cannot be read",
+                plural(self.n_unreadable, "value", "values")
+            );
         }
         if self.n_unlisted > 0 {
-            text += &format!(", {} cannot be listed", plural(self.n_unlisted, "folder", "folders"));
+            text += &format!(
+                ", {} cannot be listed",
+                plural(self.n_unlisted, "folder", "folders")
+            );
         }
         text
     }

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use ndzarr::store::KeyName;
-use ndzarr::{AnyNode, CopyAccount, CopyLevel, CopyOptions, KeyList, MemberKind, NotCopied, Storage, copy};
+use ndzarr::{
+    AnyNode, CopyAccount, CopyLevel, CopyOptions, KeyList, MemberKind, NotCopied, Storage, copy,
+};
 use serde_json::json;
 
 use crate::arguments::Global;
@@ -37,9 +39,17 @@ pub(crate) struct Copied {
 }
 
 /// Copies a node with everything below it.
-pub(crate) fn run_copy(source: &Path, target: &Path, options: &CopyOptions) -> Result<Copies, ndzarr::Error> {
+pub(crate) fn run_copy(
+    source: &Path,
+    target: &Path,
+    options: &CopyOptions,
+) -> Result<Copies, ndzarr::Error> {
     let report = copy(source, target, options)?;
-    let outcome = if report.is_complete() { Outcome::Good } else { Outcome::Found };
+    let outcome = if report.is_complete() {
+        Outcome::Good
+    } else {
+        Outcome::Found
+    };
     let nodes = report.nodes.into_iter().map(|node| Copied {
         source: node.source,
         target: node.target,
@@ -51,12 +61,22 @@ pub(crate) fn run_copy(source: &Path, target: &Path, options: &CopyOptions) -> R
         losses: node.losses,
         notes: node.notes,
     });
-    Ok(Copies { nodes: nodes.collect(), not_copied: report.not_copied, account: report.account, outcome })
+    Ok(Copies {
+        nodes: nodes.collect(),
+        not_copied: report.not_copied,
+        account: report.account,
+        outcome,
+    })
 }
 
 impl Copies {
     /// Prints the report about each node, and about other files.
-    pub(crate) fn print(&self, verb: &str, global: &Global, output: &mut Output) -> Result<(), Failure> {
+    pub(crate) fn print(
+        &self,
+        verb: &str,
+        global: &Global,
+        output: &mut Output,
+    ) -> Result<(), Failure> {
         for node in &self.nodes {
             node.print(global, output)?;
         }
@@ -64,7 +84,9 @@ impl Copies {
             for NotCopied { source, why, .. } in &self.not_copied {
                 output.value(&json!({"not_copied": source, "why": why}))?;
             }
-            let Some(account) = &self.account else { return Ok(()) };
+            let Some(account) = &self.account else {
+                return Ok(());
+            };
             let left_out = account.left_out.iter().map(|left_out| {
                 let KeyList { n, first, .. } = &left_out.keys;
                 json!({"why": left_out.reason.to_string(), "n": n, "first": first})
@@ -80,12 +102,18 @@ impl Copies {
         for NotCopied { source, why, .. } in &self.not_copied {
             output.line(format!("{source}: not copied: {why}"))?;
         }
-        let Some(account) = self.account.as_ref().filter(|_| !global.quiet) else { return Ok(()) };
+        let Some(account) = self.account.as_ref().filter(|_| !global.quiet) else {
+            return Ok(());
+        };
         if account.files.n > 0 {
             output.line(format!("{verb} other files: {}", named(&account.files)))?;
         }
         for left_out in &account.left_out {
-            output.line(format!("left out, {}: {}", left_out.reason, named(&left_out.keys)))?;
+            output.line(format!(
+                "left out, {}: {}",
+                left_out.reason,
+                named(&left_out.keys)
+            ))?;
         }
         Ok(())
     }
@@ -93,14 +121,31 @@ impl Copies {
 
 /// The number of keys, and some of them.
 fn named(keys: &KeyList) -> String {
-    let names: Vec<String> = keys.first.iter().take(3).map(|key| format!("{key:?}")).collect();
-    let such_as = if keys.n > names.len() as u64 { ", such as" } else { ":" };
-    format!("{}{such_as} {}", plural(keys.n, "file", "files"), names.join(", "))
+    let names: Vec<String> = keys
+        .first
+        .iter()
+        .take(3)
+        .map(|key| format!("{key:?}"))
+        .collect();
+    let such_as = if keys.n > names.len() as u64 {
+        ", such as"
+    } else {
+        ":"
+    };
+    format!(
+        "{}{such_as} {}",
+        plural(keys.n, "file", "files"),
+        names.join(", ")
+    )
 }
 
 impl Copied {
     pub(crate) fn name(&self) -> &str {
-        if self.target.is_empty() { "." } else { &self.target }
+        if self.target.is_empty() {
+            "."
+        } else {
+            &self.target
+        }
     }
 
     fn print(&self, global: &Global, output: &mut Output) -> Result<(), Failure> {
@@ -133,7 +178,10 @@ impl Copied {
             output.line(format!("{name}: copied as it is: {why}"))?;
         }
         if global.verbose {
-            output.line(format!("{name}: {level}, {}", plural(self.n_chunks, "chunk", "chunks")))?;
+            output.line(format!(
+                "{name}: {level}, {}",
+                plural(self.n_chunks, "chunk", "chunks")
+            ))?;
             for note in &self.notes {
                 output.line(format!("{name}: {note}"))?;
             }
@@ -158,15 +206,17 @@ pub(crate) fn compare_files(
         }
     })?;
     let left_out = |key: &String| {
-        account
-            .left_out
-            .iter()
-            .any(|group| group.keys.first.contains(key) || group.keys.n > group.keys.first.len() as u64)
+        account.left_out.iter().any(|group| {
+            group.keys.first.contains(key) || group.keys.n > group.keys.first.len() as u64
+        })
     };
     let mut outcome = Outcome::Good;
     for key in &keys {
         let copy = format!("{to}{}", &key[from.len()..]);
-        let values = [storage(source).read_key(key, u64::MAX)?, storage(target).read_key(&copy, u64::MAX)?];
+        let values = [
+            storage(source).read_key(key, u64::MAX)?,
+            storage(target).read_key(&copy, u64::MAX)?,
+        ];
         let what = match values {
             [Some(a), Some(b)] if a == b => continue,
             [None, _] => continue,

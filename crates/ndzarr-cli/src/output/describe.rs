@@ -66,7 +66,12 @@ pub(crate) fn order_of_axes(format: Format, axes: N5Axes) -> &'static str {
 /// The size of the elements in memory; `None` if they have no fixed size.
 pub(crate) fn byte_len(array: &AnyArray) -> Option<u64> {
     let size = array.data_type().elem_size()? as u64;
-    Some(array.shape().iter().fold(size, |bytes, &n| bytes.saturating_mul(n)))
+    Some(
+        array
+            .shape()
+            .iter()
+            .fold(size, |bytes, &n| bytes.saturating_mul(n)),
+    )
 }
 
 /// A shape in words: `512 × 512 × 200`.
@@ -74,7 +79,11 @@ pub(crate) fn shape(shape: &[u64]) -> String {
     if shape.is_empty() {
         return "a scalar".to_owned();
     }
-    shape.iter().map(u64::to_string).collect::<Vec<_>>().join(" × ")
+    shape
+        .iter()
+        .map(u64::to_string)
+        .collect::<Vec<_>>()
+        .join(" × ")
 }
 
 /// A codec chain in few words: `sharding_indexed(bytes, zstd:3)`.
@@ -84,11 +93,19 @@ pub(crate) fn codecs(array: &AnyArray) -> String {
 }
 
 fn short_codecs(codecs: &Value) -> String {
-    codecs.as_array().into_iter().flatten().map(short_codec).collect::<Vec<_>>().join(", ")
+    codecs
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(short_codec)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 fn short_codec(codec: &Value) -> String {
-    let Some(name) = codec.as_str().or_else(|| codec["name"].as_str()) else { return codec.to_string() };
+    let Some(name) = codec.as_str().or_else(|| codec["name"].as_str()) else {
+        return codec.to_string();
+    };
     let configuration = &codec["configuration"];
     if configuration["codecs"].is_array() {
         return format!("{name}({})", short_codecs(&configuration["codecs"]));
@@ -98,9 +115,17 @@ fn short_codec(codec: &Value) -> String {
         Value::String(text) => Some(format!("{key}={text}")),
         other => Some(format!("{key}={other}")),
     };
-    let parameters: Vec<String> =
-        configuration.as_object().into_iter().flatten().filter_map(scalar).collect();
-    if parameters.is_empty() { name.to_owned() } else { format!("{name}({})", parameters.join(" ")) }
+    let parameters: Vec<String> = configuration
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter_map(scalar)
+        .collect();
+    if parameters.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{name}({})", parameters.join(" "))
+    }
 }
 
 #[cfg(test)]
@@ -112,6 +137,9 @@ mod tests {
         let codecs = json!([{"name": "sharding_indexed", "configuration": {"chunk_shape": [4], "codecs": [
             {"name": "bytes", "configuration": {"endian": "little"}}, {"name": "zstd", "configuration": {"level": 3}}
         ]}}, "crc32c"]);
-        assert_eq!(short_codecs(&codecs), "sharding_indexed(bytes(endian=little), zstd(level=3)), crc32c");
+        assert_eq!(
+            short_codecs(&codecs),
+            "sharding_indexed(bytes(endian=little), zstd(level=3)), crc32c"
+        );
     }
 }

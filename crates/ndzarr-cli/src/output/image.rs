@@ -30,14 +30,21 @@ pub(crate) enum Effort {
 /// The images of a group. For a group of Zarr without their metadata, nothing is opened.
 pub(crate) fn find(group: &Group, effort: Effort) -> Result<Vec<Multiscale>, Error> {
     let attributes = group.attributes();
-    let holder = attributes.get("ome").and_then(Value::as_object).unwrap_or(attributes);
-    let has_metadata = ["multiscales", "bioformats2raw.layout"].iter().any(|key| holder.contains_key(*key));
+    let holder = attributes
+        .get("ome")
+        .and_then(Value::as_object)
+        .unwrap_or(attributes);
+    let has_metadata = ["multiscales", "bioformats2raw.layout"]
+        .iter()
+        .any(|key| holder.contains_key(*key));
     if !has_metadata && (group.format() != Format::N5 || effort == Effort::Little) {
         return Ok(Vec::new());
     }
     match Multiscale::find(group) {
         // A web server cannot list.
-        Err(error) if error.kind() == Some(ErrorKind::Unsupported) && !has_metadata => Ok(Vec::new()),
+        Err(error) if error.kind() == Some(ErrorKind::Unsupported) && !has_metadata => {
+            Ok(Vec::new())
+        }
         found => found,
     }
 }
@@ -68,7 +75,10 @@ pub(crate) fn value(image: &Multiscale, effort: Effort) -> Value {
 }
 
 /// The arrays of the levels; `None` for those that were not opened.
-fn arrays(image: &Multiscale, effort: Effort) -> impl Iterator<Item = Option<Result<AnyArray, Error>>> {
+fn arrays(
+    image: &Multiscale,
+    effort: Effort,
+) -> impl Iterator<Item = Option<Result<AnyArray, Error>>> {
     (0..image.levels.len()).map(move |level| (effort == Effort::Full).then(|| image.array(level)))
 }
 
@@ -86,15 +96,26 @@ pub(crate) fn lines(image: &Multiscale, effort: Effort) -> Vec<(String, String)>
         about += &format!(", levels by {method}");
     }
     let axes = image.axes.iter().map(|axis| {
-        let facts: Vec<&str> = [axis.kind.name(), axis.unit.as_deref()].into_iter().flatten().collect();
-        if facts.is_empty() { axis.name.clone() } else { format!("{} ({})", axis.name, facts.join(", ")) }
+        let facts: Vec<&str> = [axis.kind.name(), axis.unit.as_deref()]
+            .into_iter()
+            .flatten()
+            .collect();
+        if facts.is_empty() {
+            axis.name.clone()
+        } else {
+            format!("{} ({})", axis.name, facts.join(", "))
+        }
     });
     let axes = axes.collect::<Vec<_>>().join(", ");
     let mut lines = vec![("image".to_owned(), about), ("axes".to_owned(), axes)];
     for (at, (level, array)) in image.levels.iter().zip(arrays(image, effort)).enumerate() {
         let mut text = match array {
             None => String::new(),
-            Some(Ok(array)) => format!("{}  {}  ", describe::shape(array.shape()), array.data_type()),
+            Some(Ok(array)) => format!(
+                "{}  {}  ",
+                describe::shape(array.shape()),
+                array.data_type()
+            ),
             Some(Err(error)) => format!("cannot be opened: {error}  "),
         };
         text += &format!("scale {}", numbers(&level.scale));
@@ -103,10 +124,18 @@ pub(crate) fn lines(image: &Multiscale, effort: Effort) -> Vec<(String, String)>
         }
         lines.push((format!("level {at}"), format!("{text}  ({})", level.path)));
     }
-    lines.extend(image.warnings.iter().map(|warning| ("warning".to_owned(), warning.clone())));
+    lines.extend(
+        image
+            .warnings
+            .iter()
+            .map(|warning| ("warning".to_owned(), warning.clone())),
+    );
     lines
 }
 
 fn numbers(list: &[f64]) -> String {
-    list.iter().map(f64::to_string).collect::<Vec<_>>().join(", ")
+    list.iter()
+        .map(f64::to_string)
+        .collect::<Vec<_>>()
+        .join(", ")
 }

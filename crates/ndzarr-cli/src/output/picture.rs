@@ -35,13 +35,22 @@ impl Canvas {
     /// picture is not wider than the plane.
     pub(crate) fn new(rows: u64, columns: u64, max_width: usize) -> Self {
         let width = columns.min(max_width.max(1) as u64);
-        let height = (rows as f64 * width as f64 / columns as f64).round().clamp(1.0, rows as f64);
+        let height = (rows as f64 * width as f64 / columns as f64)
+            .round()
+            .clamp(1.0, rows as f64);
         // The picture of a narrow plane is at most twice as high as others are wide.
         let height = (height as u64).min(2 * max_width.max(1) as u64);
         let height = height as usize;
         let width = width as usize;
         let n = height * width;
-        Self { rows, columns, height, width, sums: vec![0.0; n], counts: vec![0; n] }
+        Self {
+            rows,
+            columns,
+            height,
+            width,
+            sums: vec![0.0; n],
+            counts: vec![0; n],
+        }
     }
 
     /// Adds the numbers of a row, from this column on.
@@ -58,9 +67,19 @@ impl Canvas {
     }
 
     pub(crate) fn pixels(self) -> Pixels {
-        let mean = |(sum, count): (&f64, &u32)| if *count == 0 { f64::NAN } else { sum / f64::from(*count) };
+        let mean = |(sum, count): (&f64, &u32)| {
+            if *count == 0 {
+                f64::NAN
+            } else {
+                sum / f64::from(*count)
+            }
+        };
         let values = self.sums.iter().zip(&self.counts).map(mean).collect();
-        Pixels { height: self.height, width: self.width, values }
+        Pixels {
+            height: self.height,
+            width: self.width,
+            values,
+        }
     }
 }
 
@@ -72,11 +91,18 @@ fn scaled(at: u64, n: u64, pixels: usize) -> usize {
 impl Pixels {
     /// Two percentiles of the finite numbers.
     pub(crate) fn percentiles(&self, [low, high]: [f64; 2]) -> Option<[f64; 2]> {
-        let mut finite: Vec<f64> = self.values.iter().copied().filter(|value| value.is_finite()).collect();
+        let mut finite: Vec<f64> = self
+            .values
+            .iter()
+            .copied()
+            .filter(|value| value.is_finite())
+            .collect();
         let last = finite.len().checked_sub(1)?;
         Some([low, high].map(|percent| {
             let at = (last as f64 * percent / 100.0).round() as usize;
-            *finite.select_nth_unstable_by(at.min(last), f64::total_cmp).1
+            *finite
+                .select_nth_unstable_by(at.min(last), f64::total_cmp)
+                .1
         }))
     }
 
@@ -112,11 +138,15 @@ pub(crate) fn png([height, width]: [usize; 2], shades: &[Option<u8>]) -> Result<
     for row in shades.chunks(width) {
         // The filter of the row: none.
         rows.push(0);
-        rows.extend(row.iter().map(|shade| shade.map_or(255, |shade| shade.min(white))));
+        rows.extend(
+            row.iter()
+                .map(|shade| shade.map_or(255, |shade| shade.min(white))),
+        );
     }
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
     let data = encoder.write_all(&rows).and_then(|()| encoder.finish());
-    let data = data.map_err(|error| Failure::new(format_args!("compressing the picture: {error}")))?;
+    let data =
+        data.map_err(|error| Failure::new(format_args!("compressing the picture: {error}")))?;
     let mut header = Vec::new();
     header.extend(side(width)?.to_be_bytes());
     header.extend(side(height)?.to_be_bytes());
@@ -125,8 +155,16 @@ pub(crate) fn png([height, width]: [usize; 2], shades: &[Option<u8>]) -> Result<
     let mut palette: Vec<u8> = (0..254).chain([255]).flat_map(|grey| [grey; 3]).collect();
     palette.extend(NO_NUMBER);
     let mut out = b"\x89PNG\r\n\x1a\n".to_vec();
-    let parts = [(b"IHDR", &header), (b"PLTE", &palette), (b"IDAT", &data), (b"IEND", &Vec::new())];
-    for (kind, data) in parts.into_iter().filter(|(kind, _)| has_gaps || *kind != b"PLTE") {
+    let parts = [
+        (b"IHDR", &header),
+        (b"PLTE", &palette),
+        (b"IDAT", &data),
+        (b"IEND", &Vec::new()),
+    ];
+    for (kind, data) in parts
+        .into_iter()
+        .filter(|(kind, _)| has_gaps || *kind != b"PLTE")
+    {
         out.extend(side(data.len())?.to_be_bytes());
         let start = out.len();
         out.extend(kind);
@@ -137,14 +175,28 @@ pub(crate) fn png([height, width]: [usize; 2], shades: &[Option<u8>]) -> Result<
     Ok(out)
 }
 
-/// Lines of half blocks, two rows of pixels each, in 24-bit shades; without colours, of characters that
-/// are darker and lighter.
-pub(crate) fn lines([height, width]: [usize; 2], shades: &[Option<u8>], color: bool) -> Vec<String> {
-    let shade = |y: usize, x: usize| if y < height { shades[y * width + x] } else { None };
+/// Lines of half blocks, two rows of pixels each, in 24-bit shades; without colours, of characters
+/// that are darker and lighter.
+pub(crate) fn lines(
+    [height, width]: [usize; 2],
+    shades: &[Option<u8>],
+    color: bool,
+) -> Vec<String> {
+    let shade = |y: usize, x: usize| {
+        if y < height {
+            shades[y * width + x]
+        } else {
+            None
+        }
+    };
     let mut lines = Vec::new();
     for y in (0..height).step_by(2) {
         if !color {
-            lines.push((0..width).map(|x| character([shade(y, x), shade(y + 1, x)])).collect());
+            lines.push(
+                (0..width)
+                    .map(|x| character([shade(y, x), shade(y + 1, x)]))
+                    .collect(),
+            );
             continue;
         }
         let mut line = String::new();
@@ -152,7 +204,8 @@ pub(crate) fn lines([height, width]: [usize; 2], shades: &[Option<u8>], color: b
         for x in 0..width {
             let top = shade(y, x).map_or(NO_NUMBER, |shade| [shade; 3]);
             // Nothing is below the last row.
-            let bottom = (y + 1 < height).then(|| shade(y + 1, x).map_or(NO_NUMBER, |shade| [shade; 3]));
+            let bottom =
+                (y + 1 < height).then(|| shade(y + 1, x).map_or(NO_NUMBER, |shade| [shade; 3]));
             if last != Some((top, bottom)) {
                 let [r, g, b] = top;
                 line.push_str(&format!("\x1b[0;38;2;{r};{g};{b}"));
@@ -184,7 +237,11 @@ mod tests {
     use super::*;
 
     fn pixels(values: &[f64]) -> Pixels {
-        Pixels { height: 1, width: values.len(), values: values.to_vec() }
+        Pixels {
+            height: 1,
+            width: values.len(),
+            values: values.to_vec(),
+        }
     }
 
     #[test]
@@ -209,7 +266,10 @@ mod tests {
         assert_eq!(constant.shades([7.0, 7.0]), [Some(128), Some(128)]);
         let odd = pixels(&[f64::NAN, f64::NEG_INFINITY, 0.0, 10.0, f64::INFINITY]);
         assert_eq!(odd.percentiles([0.0, 100.0]), Some([0.0, 10.0]));
-        assert_eq!(odd.shades([0.0, 10.0]), [None, Some(0), Some(0), Some(255), Some(255)]);
+        assert_eq!(
+            odd.shades([0.0, 10.0]),
+            [None, Some(0), Some(0), Some(255), Some(255)]
+        );
         assert_eq!(pixels(&[f64::NAN]).percentiles([1.0, 99.0]), None);
     }
 
@@ -221,7 +281,10 @@ mod tests {
             ["\x1b[0;38;2;0;0;0;48;2;60;80;140m▀\x1b[0;38;2;255;255;255;48;2;9;9;9m▀\x1b[0m"]
         );
         assert_eq!(lines([2, 2], &shades, false), [".+"]);
-        assert_eq!(lines([1, 1], &[Some(7)], true), ["\x1b[0;38;2;7;7;7m▀\x1b[0m"]);
+        assert_eq!(
+            lines([1, 1], &[Some(7)], true),
+            ["\x1b[0;38;2;7;7;7m▀\x1b[0m"]
+        );
     }
 
     /// The file for three pixels, taken apart by hand as the specification says.
@@ -229,7 +292,10 @@ mod tests {
     fn pictures_are_png_files() {
         let file = png([1, 3], &[Some(1), Some(255), Some(200)]).expect("it is small");
         assert_eq!(file[..8], [137, 80, 78, 71, 13, 10, 26, 10]);
-        assert_eq!(file[8..29], *b"\0\0\0\x0dIHDR\0\0\0\x03\0\0\0\x01\x08\0\0\0\0");
+        assert_eq!(
+            file[8..29],
+            *b"\0\0\0\x0dIHDR\0\0\0\x03\0\0\0\x01\x08\0\0\0\0"
+        );
         let len = u32::from_be_bytes(file[33..37].try_into().expect("four bytes")) as usize;
         assert_eq!(file[37..41], *b"IDAT");
         let mut rows = Vec::new();
@@ -240,6 +306,9 @@ mod tests {
         assert_eq!(file[41 + len + 4..], *b"\0\0\0\0IEND\xae\x42\x60\x82");
         let file = png([1, 2], &[Some(255), None]).expect("it is small");
         assert_eq!((file[25], &file[33..41]), (3, &b"\0\0\x03\0PLTE"[..]));
-        assert_eq!(file[41 + 3 * 253..41 + 768], [253, 253, 253, 255, 255, 255, 60, 80, 140]);
+        assert_eq!(
+            file[41 + 3 * 253..41 + 768],
+            [253, 253, 253, 255, 255, 255, 60, 80, 140]
+        );
     }
 }

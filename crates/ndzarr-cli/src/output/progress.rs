@@ -17,9 +17,15 @@ impl Bar {
     /// A bar for elements of this many bytes in memory. Nothing is shown in the first half second.
     pub(crate) fn new(global: &Global, bytes: u64) -> Self {
         let is_hidden = global.quiet || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        let bar = if is_hidden { ProgressBar::hidden() } else { ProgressBar::new(bytes) };
+        let bar = if is_hidden {
+            ProgressBar::hidden()
+        } else {
+            ProgressBar::new(bytes)
+        };
         let style = "{wide_bar} {bytes}/{total_bytes}  {msg}  {bytes_per_sec}  {eta} left";
-        bar.set_style(ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar()));
+        bar.set_style(
+            ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar()),
+        );
         Self { bar, bytes }
     }
 
@@ -32,7 +38,8 @@ impl Bar {
             if bar.is_hidden() || bar.elapsed() < Duration::from_millis(500) {
                 return;
             }
-            let part = u128::from(bytes) * u128::from(progress.done) / u128::from(progress.total.max(1));
+            let part =
+                u128::from(bytes) * u128::from(progress.done) / u128::from(progress.total.max(1));
             // It is drawn with the position.
             bar.set_message(format!("{}/{} chunks", progress.done, progress.total));
             bar.set_position(part as u64);

@@ -41,18 +41,29 @@ enum Action {
     },
 }
 
-pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> Result<(), Failure> {
+pub(crate) fn run(
+    arguments: &Arguments,
+    global: &Global,
+    output: &mut Output,
+) -> Result<(), Failure> {
     let mut node = global.open(&arguments.path)?;
     let attributes = match &node {
         AnyNode::Array(array) => array.attributes(),
         AnyNode::Group(group) => group.attributes(),
     };
-    let no_attribute =
-        |name: &str| Failure::new(format_args!("{} has no attribute {name:?}", shown(&arguments.path)));
+    let no_attribute = |name: &str| {
+        Failure::new(format_args!(
+            "{} has no attribute {name:?}",
+            shown(&arguments.path)
+        ))
+    };
     let change = match &arguments.action {
         None => return print(&Value::Object(attributes.clone()), output),
         Some(Action::Get { name }) => {
-            return print(attributes.get(name).ok_or_else(|| no_attribute(name))?, output);
+            return print(
+                attributes.get(name).ok_or_else(|| no_attribute(name))?,
+                output,
+            );
         }
         Some(Action::Set { values }) => AttributeChange::Merge(parse(values)?),
         Some(Action::Rm { names }) => {
@@ -87,11 +98,13 @@ fn parse(values: &[String]) -> Result<Map<String, Value>, Failure> {
             .filter(|(name, _)| !name.is_empty())
             .ok_or_else(|| Failure::usage(format_args!("{text:?} is not of the form NAME=JSON")))?;
         let value = serde_json::from_str(json).map_err(|error| {
-            let what = format!("{json:?} is not JSON: {error}; a string has quotes: '{name}=\"…\"'");
+            let what =
+                format!("{json:?} is not JSON: {error}; a string has quotes: '{name}=\"…\"'");
             Failure::usage(what)
         })?;
         if let Some(number) = integers(json).find(|number| !is_exact(number)) {
-            let what = format!("{number} does not fit in 64 bits, and would be stored as another number");
+            let what =
+                format!("{number} does not fit in 64 bits, and would be stored as another number");
             return Err(Failure::usage(format_args!(
                 "{what}; as a string it is kept: '{name}=\"{number}\"'"
             )));
@@ -114,7 +127,10 @@ fn integers(json: &str) -> impl Iterator<Item = &str> {
         was_in_text || !(c.is_ascii_alphanumeric() || matches!(c, '-' | '+' | '.'))
     });
     parts.filter(|part| {
-        part.trim_start_matches('-').bytes().all(|byte| byte.is_ascii_digit()) && !part.is_empty()
+        part.trim_start_matches('-')
+            .bytes()
+            .all(|byte| byte.is_ascii_digit())
+            && !part.is_empty()
     })
 }
 
@@ -129,16 +145,30 @@ mod tests {
     #[test]
     fn values_are_json() {
         let values = ["a=1", "b=\"x=y\"", "c={\"d\": null}"].map(str::to_owned);
-        for exact in
-            ["a=18446744073709551615", "a=-9223372036854775808", "a=1e300", "a=0.12345678901234567890123"]
-        {
+        for exact in [
+            "a=18446744073709551615",
+            "a=-9223372036854775808",
+            "a=1e300",
+            "a=0.12345678901234567890123",
+        ] {
             assert!(parse(&[exact.to_owned()]).is_ok(), "{exact}");
         }
-        let text = r#"a={"123456789012345678901234567890\"": "\\\"123456789012345678901234567890"}"#;
+        let text =
+            r#"a={"123456789012345678901234567890\"": "\\\"123456789012345678901234567890"}"#;
         assert!(parse(&[text.to_owned()]).is_ok());
         let parsed = parse(&values).expect("it is valid");
-        assert_eq!(Value::Object(parsed).to_string(), r#"{"a":1,"b":"x=y","c":{"d":null}}"#);
-        for wrong in ["a", "=1", "a=x", "a=", "a=[1, -9223372036854775809]", "a=18446744073709551616"] {
+        assert_eq!(
+            Value::Object(parsed).to_string(),
+            r#"{"a":1,"b":"x=y","c":{"d":null}}"#
+        );
+        for wrong in [
+            "a",
+            "=1",
+            "a=x",
+            "a=",
+            "a=[1, -9223372036854775809]",
+            "a=18446744073709551616",
+        ] {
             assert!(parse(&[wrong.to_owned()]).is_err(), "{wrong}");
         }
     }

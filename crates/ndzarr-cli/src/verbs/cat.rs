@@ -46,27 +46,44 @@ const BYTES_PER_READ: u64 = 16 << 20;
 /// The bytes of decoded chunks that are cached for the next reads.
 const CACHE_BYTES: u64 = 64 << 20;
 
-pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> Result<(), Failure> {
+pub(crate) fn run(
+    arguments: &Arguments,
+    global: &Global,
+    output: &mut Output,
+) -> Result<(), Failure> {
     let options = global.open_options().cache(&Cache::new(CACHE_BYTES));
     let array = global.open_array(&arguments.path, &options)?;
     let selected = Selected::parse(arguments.selection.as_deref(), array.shape())?;
-    let form = if output.json() { Form::Json } else { arguments.form };
+    let form = if output.json() {
+        Form::Json
+    } else {
+        arguments.form
+    };
     if matches!(form, Form::Npy | Form::Raw) && std::io::stdout().is_terminal() {
-        return Err(Failure::usage("bytes are not for a terminal: redirect standard output"));
+        return Err(Failure::usage(
+            "bytes are not for a terminal: redirect standard output",
+        ));
     }
     let size = array.data_type().elem_size().unwrap_or(64).max(1) as u64;
     let runs = selected.runs(&array.chunk_shape(), (BYTES_PER_READ / size).max(1));
     match form {
         Form::Npy | Form::Raw => {
             if array.data_type().elem_size().is_none() {
-                let what = format!("{} has no fixed size; try --as json or text", array.data_type());
+                let what = format!(
+                    "{} has no fixed size; try --as json or text",
+                    array.data_type()
+                );
                 return Err(Failure::new(what));
             }
             if form == Form::Npy {
-                output.raw().write_all(&npy::write(array.data_type(), &selected.shape())?)?;
+                output
+                    .raw()
+                    .write_all(&npy::write(array.data_type(), &selected.shape())?)?;
             }
             for run in runs {
-                output.raw().write_all(&array.read_bytes(&selected.window(&run)[..])?)?;
+                output
+                    .raw()
+                    .write_all(&array.read_bytes(&selected.window(&run)[..])?)?;
             }
             Ok(())
         }
@@ -75,7 +92,12 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     }
 }
 
-fn text(array: &AnyArray, selected: &Selected, runs: Boxes, output: &mut Output) -> Result<(), Failure> {
+fn text(
+    array: &AnyArray,
+    selected: &Selected,
+    runs: Boxes,
+    output: &mut Output,
+) -> Result<(), Failure> {
     let row_len = selected.shape().last().copied().unwrap_or(1);
     let data_type = array.data_type();
     let mut n = 0;
@@ -87,14 +109,23 @@ fn text(array: &AnyArray, selected: &Selected, runs: Boxes, output: &mut Output)
             let text = element.text(data_type);
             let text = harmless(&text);
             // A tab ends an element.
-            let text = if text.contains('\t') { text.replace('\t', "\\t").into() } else { text };
+            let text = if text.contains('\t') {
+                text.replace('\t', "\\t").into()
+            } else {
+                text
+            };
             Ok::<_, Failure>(write!(output.raw(), "{text}{end}")?)
         })?;
     }
     Ok(())
 }
 
-fn json(array: &AnyArray, selected: &Selected, runs: Boxes, output: &mut Output) -> Result<(), Failure> {
+fn json(
+    array: &AnyArray,
+    selected: &Selected,
+    runs: Boxes,
+    output: &mut Output,
+) -> Result<(), Failure> {
     let shape = selected.shape();
     let data_type = array.data_type();
     if selected.n_elements() == 0 {
@@ -102,18 +133,31 @@ fn json(array: &AnyArray, selected: &Selected, runs: Boxes, output: &mut Output)
         return output.value(&nested(&array.read(&selected.window(&all)[..])?, data_type));
     }
     // The number of elements in a list of each level.
-    let volume = |axis: usize| shape[axis..].iter().fold(1, |all: u64, &n| all.saturating_mul(n));
+    let volume = |axis: usize| {
+        shape[axis..]
+            .iter()
+            .fold(1, |all: u64, &n| all.saturating_mul(n))
+    };
     let volumes: Vec<u64> = (0..shape.len()).map(volume).collect();
     let mut n = 0_u64;
     for run in runs {
         let elements = array.read(&selected.window(&run)[..])?;
         for_each(&elements, |element| {
-            let n_ends = |n: u64| volumes.iter().filter(|&&volume| n.is_multiple_of(volume)).count();
+            let n_ends = |n: u64| {
+                volumes
+                    .iter()
+                    .filter(|&&volume| n.is_multiple_of(volume))
+                    .count()
+            };
             let opens = "[".repeat(n_ends(n));
             let closes = "]".repeat(n_ends(n + 1));
             let comma = if n > 0 { "," } else { "" };
             n += 1;
-            Ok::<_, Failure>(write!(output.raw(), "{comma}{opens}{}{closes}", element.json(data_type))?)
+            Ok::<_, Failure>(write!(
+                output.raw(),
+                "{comma}{opens}{}{closes}",
+                element.json(data_type)
+            )?)
         })?;
     }
     Ok(writeln!(output.raw())?)

@@ -14,7 +14,10 @@ pub(crate) struct Arguments {
     shell: Shell,
 }
 
-pub(crate) fn run<C: CommandFactory>(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
+pub(crate) fn run<C: CommandFactory>(
+    arguments: &Arguments,
+    output: &mut Output,
+) -> Result<(), Failure> {
     // `generate` panics if its writer fails.
     let mut text = Vec::new();
     generate(arguments.shell, &mut C::command(), "ndzarr", &mut text);

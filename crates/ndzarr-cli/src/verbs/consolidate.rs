@@ -16,10 +16,17 @@ pub(crate) struct Arguments {
     path: PathBuf,
 }
 
-pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> Result<(), Failure> {
+pub(crate) fn run(
+    arguments: &Arguments,
+    global: &Global,
+    output: &mut Output,
+) -> Result<(), Failure> {
     let options = global.open_options().consolidated(ConsolidatedUse::Ignore);
     let AnyNode::Group(mut group) = global.open_by(&options, &arguments.path)? else {
-        return Err(Failure::usage(format_args!("{} is an array, not a group", shown(&arguments.path))));
+        return Err(Failure::usage(format_args!(
+            "{} is an array, not a group",
+            shown(&arguments.path)
+        )));
     };
     group.consolidate()?;
     if global.verbose && !output.json() {

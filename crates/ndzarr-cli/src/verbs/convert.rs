@@ -28,7 +28,11 @@ pub(crate) struct Arguments {
     allow_loss: bool,
 }
 
-pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> Result<Outcome, Failure> {
+pub(crate) fn run(
+    arguments: &Arguments,
+    global: &Global,
+    output: &mut Output,
+) -> Result<Outcome, Failure> {
     let mut options = CopyOptions::new()
         .open(global.open_options())
         .n5_axes(global.n5_axes())
@@ -42,13 +46,21 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         options = options.dry_run();
     }
     let copies =
-        run_copy(&arguments.path, &arguments.path, &options).map_err(|error| match error.kind() {
-            ErrorKind::InvalidArgument => Failure::from(error).with_hint("`ndzarr cp --format` makes a copy"),
-            _ => error.into(),
+        run_copy(&arguments.path, &arguments.path, &options).map_err(|error| {
+            match error.kind() {
+                ErrorKind::InvalidArgument => {
+                    Failure::from(error).with_hint("`ndzarr cp --format` makes a copy")
+                }
+                _ => error.into(),
+            }
         })?;
     copies.print("copied", global, output)?;
     if !global.quiet && !output.json() {
-        let verb = if arguments.dry_run { "would write" } else { "wrote" };
+        let verb = if arguments.dry_run {
+            "would write"
+        } else {
+            "wrote"
+        };
         let nodes = plural(copies.nodes.len() as u64, "node", "nodes");
         output.line(format!("{verb} the documents of {nodes}"))?;
     }

@@ -8,7 +8,8 @@ use std::time::Instant;
 use clap::{Args, ValueEnum};
 use ndzarr::codec::{CodecSpec, IndexLocation};
 use ndzarr::{
-    AnyNode, Cast, CopyLevel, CopyOptions, DataType, ErrorKind, Existing, Format, MemberKind, Storage,
+    AnyNode, Cast, CopyLevel, CopyOptions, DataType, ErrorKind, Existing, Format, MemberKind,
+    Storage,
 };
 use serde_json::json;
 
@@ -32,8 +33,8 @@ use crate::verbs::{diff, verify};
 pub(crate) struct Arguments {
     /// Path or URL of an array, or of a group, which is copied with everything below it.
     source: PathBuf,
-    /// Where the copy will be: the path itself, not a folder to put it into. One that ends in .zip or .ozx is
-    /// an archive.
+    /// Where the copy will be: the path itself, not a folder to put it into. One that ends in .zip
+    /// or .ozx is an archive.
     target: PathBuf,
     /// Format of the copy; that of the source by default.
     #[arg(long, value_parser = formats::written())]
@@ -57,8 +58,8 @@ pub(crate) struct Arguments {
     /// Type of the elements, by its name in Zarr v3: float32, uint8.
     #[arg(long, value_parser = parse_type, value_name = "TYPE")]
     dtype: Option<DataType>,
-    /// Copy this part of an array, as NumPy selects it: "0:100, :, ::2". A single index would drop an axis,
-    /// and is an error.
+    /// Copy this part of an array, as NumPy selects it: "0:100, :, ::2". A single index would drop
+    /// an axis, and is an error.
     #[arg(long, allow_hyphen_values = true, value_name = "SELECTION")]
     select: Option<String>,
     /// Multiply each number by this one.
@@ -77,14 +78,15 @@ pub(crate) struct Arguments {
     /// Folder or URL for a temporary array, where one is needed; by default beside the copy.
     #[arg(long, value_name = "PLACE")]
     temp: Option<PathBuf>,
-    /// Replace an array or group at the target. A folder that holds anything else is never replaced.
+    /// Replace an array or group at the target. A folder that holds anything else is never
+    /// replaced.
     #[arg(long, conflicts_with = "resume")]
     overwrite: bool,
     /// Go on with the same copy, if it was interrupted.
     #[arg(long)]
     resume: bool,
-    /// Copy even if the free space seems too small, or chunks need more than `--memory`: then they get
-    /// it, one at a time.
+    /// Copy even if the free space seems too small, or chunks need more than `--memory`: then they
+    /// get it, one at a time.
     #[arg(long)]
     force: bool,
     /// Compare source and copy at the end.
@@ -112,10 +114,15 @@ enum IndexPlace {
 }
 
 fn parse_type(name: &str) -> Result<DataType, String> {
-    DataType::from_name(name).ok_or_else(|| format!("{name:?} is not a type; float32, int16 or uint8 are"))
+    DataType::from_name(name)
+        .ok_or_else(|| format!("{name:?} is not a type; float32, int16 or uint8 are"))
 }
 
-pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> Result<Outcome, Failure> {
+pub(crate) fn run(
+    arguments: &Arguments,
+    global: &Global,
+    output: &mut Output,
+) -> Result<Outcome, Failure> {
     global.check_inside(Some(&arguments.source), &arguments.target)?;
     let replaces = arguments.overwrite && check_replaced(&arguments.target, global)?;
     let arrays = global.open_arrays(&arguments.source)?;
@@ -128,9 +135,18 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         part: part.as_deref(),
     };
     // The size of the source, as far as it is copied.
-    let source_bytes =
-        |array| Some(Change { data_type: None, ..change }.resized(describe::byte_len(array)?, array));
-    let bytes = opened().filter_map(source_bytes).fold(0, u64::saturating_add);
+    let source_bytes = |array| {
+        Some(
+            Change {
+                data_type: None,
+                ..change
+            }
+            .resized(describe::byte_len(array)?, array),
+        )
+    };
+    let bytes = opened()
+        .filter_map(source_bytes)
+        .fold(0, u64::saturating_add);
     let mut options = options(arguments, replaces, global);
     if let Some(selected) = &selected {
         options = options.select(selected.window(&[]));
@@ -143,13 +159,23 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     // An interrupted copy has used a part of the space already.
     let is_checked = !arguments.force && !arguments.resume && {
         let size = |array| Some(change.resized(describe::byte_len(array)?, array));
-        !opened().map(size).sum::<Option<u64>>().is_some_and(|bytes| space.is_ample(bytes))
+        !opened()
+            .map(size)
+            .sum::<Option<u64>>()
+            .is_some_and(|bytes| space.is_ample(bytes))
     };
     if arguments.dry_run || is_checked {
         let planned = call(&options.clone().dry_run())?;
         let copies = arrays.iter().filter_map(|found| {
-            let node = planned.nodes.iter().find(|node| node.source == found.path)?;
-            let array = found.array.as_ref().ok().filter(|_| node.level != CopyLevel::Metadata)?;
+            let node = planned
+                .nodes
+                .iter()
+                .find(|node| node.source == found.path)?;
+            let array = found
+                .array
+                .as_ref()
+                .ok()
+                .filter(|_| node.level != CopyLevel::Metadata)?;
             Some((array, node.temporary_bytes))
         });
         let mut space = space.with_copies(copies, change)?;
@@ -163,7 +189,9 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         }
         if let Some(what) = space.shortage() {
             let target = shown(&arguments.target);
-            return Err(Failure::new(format_args!("{target}: {what}; --force copies all the same")));
+            return Err(Failure::new(format_args!(
+                "{target}: {what}; --force copies all the same"
+            )));
         }
     }
     let bar = Bar::new(global, bytes);
@@ -179,7 +207,10 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         outcome = outcome.and(compare(arguments, selected, global, &copied, output)?);
     }
     let nodes = copied.nodes;
-    let n_arrays = nodes.iter().filter(|node| node.kind == MemberKind::Array).count();
+    let n_arrays = nodes
+        .iter()
+        .filter(|node| node.kind == MemberKind::Array)
+        .count();
     let n_chunks: u64 = nodes.iter().map(|node| node.n_chunks).sum();
     if output.json() {
         output.value(&json!({"done": {
@@ -206,19 +237,25 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
 
 /// The part of the source that `--select` takes. The source must be an array then.
 fn selected(arguments: &Arguments, global: &Global) -> Result<Option<Selected>, Failure> {
-    let Some(text) = &arguments.select else { return Ok(None) };
+    let Some(text) = &arguments.select else {
+        return Ok(None);
+    };
     match global.open(&arguments.source)? {
         AnyNode::Array(array) => Selected::parse(Some(text), array.shape()).map(Some),
         AnyNode::Group(_) => {
             let source = shown(&arguments.source);
-            Err(Failure::usage(format_args!("{source} is a group: --select takes a part of one array")))
+            Err(Failure::usage(format_args!(
+                "{source} is a group: --select takes a part of one array"
+            )))
         }
     }
 }
 
 fn options(arguments: &Arguments, replaces: bool, global: &Global) -> CopyOptions {
-    let mut options =
-        CopyOptions::new().open(global.open_options()).n5_axes(global.n5_axes()).memory(arguments.memory);
+    let mut options = CopyOptions::new()
+        .open(global.open_options())
+        .n5_axes(global.n5_axes())
+        .memory(arguments.memory);
     if let Some(format) = arguments.format {
         options = options.format(format);
     }
@@ -276,7 +313,10 @@ fn options(arguments: &Arguments, replaces: bool, global: &Global) -> CopyOption
 /// there is something to replace; otherwise the writer itself refuses what is in its way.
 pub(crate) fn check_replaced(target: &Path, global: &Global) -> Result<bool, Failure> {
     let refuse = |what: &str| {
-        Failure::new(format_args!("{}: {what}; remove it yourself if it is not needed", shown(target)))
+        Failure::new(format_args!(
+            "{}: {what}; remove it yourself if it is not needed",
+            shown(target)
+        ))
     };
     let node = match global.open_options().open_node(target) {
         Ok(node) => node,
@@ -296,10 +336,12 @@ pub(crate) fn check_replaced(target: &Path, global: &Global) -> Result<bool, Fai
 /// The name of the note that a copy leaves until it has ended.
 const NOTE: &str = ".ndzarr-copy";
 
-/// Checks a folder without a node. Returns true if an interrupted copy has left files to replace. A copy that
-/// was killed before it began leaves a lock at most, which is no file of others.
+/// Checks a folder without a node. Returns true if an interrupted copy has left files to replace. A
+/// copy that was killed before it began leaves a lock at most, which is no file of others.
 fn check_folder(target: &Path, refuse: impl Fn(&str) -> Failure) -> Result<bool, Failure> {
-    let Some(folder) = local_folder(target) else { return Ok(false) };
+    let Some(folder) = local_folder(target) else {
+        return Ok(false);
+    };
     match std::fs::metadata(&folder) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(Failure::of_file(&folder, &error)),
@@ -316,7 +358,12 @@ fn check_folder(target: &Path, refuse: impl Fn(&str) -> Failure) -> Result<bool,
 }
 
 /// The failure of an error of the library, with the argument that helps.
-fn with_advice(error: ndzarr::Error, arguments: &Arguments, replaces: bool, global: &Global) -> Failure {
+fn with_advice(
+    error: ndzarr::Error,
+    arguments: &Arguments,
+    replaces: bool,
+    global: &Global,
+) -> Failure {
     let hint = match error.kind() {
         ErrorKind::OutOfMemory => "give more with --memory or --force, or take smaller chunks",
         ErrorKind::AlreadyExists if !arguments.overwrite && !arguments.resume => {
@@ -345,7 +392,9 @@ fn with_advice(error: ndzarr::Error, arguments: &Arguments, replaces: bool, glob
 
 /// True if an error is about something that may be left out.
 fn is_optional(error: &str) -> bool {
-    ["the fill value", "dimension names", "attribute"].iter().any(|what| error.contains(what))
+    ["the fill value", "dimension names", "attribute"]
+        .iter()
+        .any(|what| error.contains(what))
 }
 
 /// Compares the copied nodes with their sources.
@@ -358,18 +407,25 @@ fn compare(
 ) -> Result<Outcome, Failure> {
     let is_whole = part.is_none();
     let comparison = diff::Comparison::exact(part);
-    let converts = arguments.dtype.is_some() || arguments.scale.is_some() || arguments.offset.is_some();
+    let converts =
+        arguments.dtype.is_some() || arguments.scale.is_some() || arguments.offset.is_some();
     let source = global.open(&arguments.source)?;
     let target = global.open(&arguments.target)?;
     let mut outcome = Outcome::Good;
     let mut as_files = Vec::new();
-    for node in copied.nodes.iter().filter(|node| node.kind == MemberKind::Array) {
+    for node in copied
+        .nodes
+        .iter()
+        .filter(|node| node.kind == MemberKind::Array)
+    {
         if node.as_files.is_some() {
             as_files.push(below(&node.source));
             continue;
         }
         let open = |root: &AnyNode, path: &str| {
-            let array = global.open_options().open_array::<ndzarr::Any>((storage(root), path))?;
+            let array = global
+                .open_options()
+                .open_array::<ndzarr::Any>((storage(root), path))?;
             Ok::<_, Failure>(array.with_options(global.run_options()))
         };
         let a = open(&source, &node.source)?;
@@ -383,8 +439,17 @@ fn compare(
         };
         outcome = outcome.and(found);
     }
-    if let Some(account) = copied.account.as_ref().filter(|account| is_whole && account.files.n > 0) {
-        outcome = outcome.and(compare_files([&source, &target], &as_files, account, output)?);
+    if let Some(account) = copied
+        .account
+        .as_ref()
+        .filter(|account| is_whole && account.files.n > 0)
+    {
+        outcome = outcome.and(compare_files(
+            [&source, &target],
+            &as_files,
+            account,
+            output,
+        )?);
     }
     if outcome == Outcome::Good && !output.json() && !global.quiet {
         output.line(match (converts, copied.outcome) {

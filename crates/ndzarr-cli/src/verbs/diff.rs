@@ -63,7 +63,12 @@ impl Comparison {
     /// A comparison of elements only, which must be equal: those of a part of the first array, or
     /// of all of it.
     pub(crate) fn exact(part: Option<Selected>) -> Self {
-        Self { show: 10, equality: Equality::Value, attributes: false, part }
+        Self {
+            show: 10,
+            equality: Equality::Value,
+            attributes: false,
+            part,
+        }
     }
 
     /// The part of the first array that is compared with a box of the second.
@@ -75,7 +80,11 @@ impl Comparison {
     }
 }
 
-pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> Result<Outcome, Failure> {
+pub(crate) fn run(
+    arguments: &Arguments,
+    global: &Global,
+    output: &mut Output,
+) -> Result<Outcome, Failure> {
     let equality = match arguments.tolerance {
         Some(most) if most.is_nan() || most < 0.0 => {
             return Err(Failure::usage(format_args!("{most} is not a tolerance")));
@@ -84,18 +93,34 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         None if arguments.bits => Equality::Bits,
         None => Equality::Value,
     };
-    let comparison =
-        Comparison { show: arguments.show, equality, attributes: arguments.attributes, part: None };
+    let comparison = Comparison {
+        show: arguments.show,
+        equality,
+        attributes: arguments.attributes,
+        part: None,
+    };
     let places = [&*arguments.a, &*arguments.b];
     match (global.open(&arguments.a)?, global.open(&arguments.b)?) {
         (AnyNode::Array(a), AnyNode::Array(b)) => {
             let [a, b] = [a, b].map(|array| array.with_options(global.run_options()));
             compare("", &a, &b, &places, &comparison, global, output)
         }
-        (AnyNode::Group(a), AnyNode::Group(b)) => groups(&a, &b, &places, &comparison, global, output),
+        (AnyNode::Group(a), AnyNode::Group(b)) => {
+            groups(&a, &b, &places, &comparison, global, output)
+        }
         (a, _) => {
-            let kinds = if matches!(a, AnyNode::Array(_)) { ["array", "group"] } else { ["group", "array"] };
-            let [first, second] = kinds.map(|kind| if kind == "array" { "an array" } else { "a group" });
+            let kinds = if matches!(a, AnyNode::Array(_)) {
+                ["array", "group"]
+            } else {
+                ["group", "array"]
+            };
+            let [first, second] = kinds.map(|kind| {
+                if kind == "array" {
+                    "an array"
+                } else {
+                    "a group"
+                }
+            });
             let text = format!("the first is {first}, the second {second}");
             print_difference("", "node", json!(kinds), text, output)?;
             Ok(Outcome::Found)
@@ -114,7 +139,11 @@ fn print_difference(
     if output.json() {
         return output.value(&json!({"path": path, "differs": what, "values": values}));
     }
-    output.line(if path.is_empty() { text } else { format!("{path}: {text}") })
+    output.line(if path.is_empty() {
+        text
+    } else {
+        format!("{path}: {text}")
+    })
 }
 
 fn groups(
@@ -126,7 +155,11 @@ fn groups(
     output: &mut Output,
 ) -> Result<Outcome, Failure> {
     let nodes_below = |group: &Group| -> Result<BTreeMap<String, _>, Failure> {
-        Ok(group.walk()?.into_iter().map(|child| (child.path(), child)).collect())
+        Ok(group
+            .walk()?
+            .into_iter()
+            .map(|child| (child.path(), child))
+            .collect())
     };
     let a_nodes = nodes_below(a)?;
     let mut b_nodes = nodes_below(b)?;
@@ -155,14 +188,24 @@ fn groups(
             let of_a = of_a.group()?;
             let of_b = of_b.group()?;
             if comparison.attributes && of_a.attributes() != of_b.attributes() {
-                attributes(&path, [json!(of_a.attributes()), json!(of_b.attributes())], output)?;
+                attributes(
+                    &path,
+                    [json!(of_a.attributes()), json!(of_b.attributes())],
+                    output,
+                )?;
                 outcome = Outcome::Found;
             }
             continue;
         }
-        let opened = |child: Child| Ok(child.array::<ndzarr::Any>()?.with_options(global.run_options()));
+        let opened = |child: Child| {
+            Ok(child
+                .array::<ndzarr::Any>()?
+                .with_options(global.run_options()))
+        };
         let compared = match (opened(of_a), opened(of_b)) {
-            (Ok(of_a), Ok(of_b)) => compare(&path, &of_a, &of_b, places, comparison, global, output),
+            (Ok(of_a), Ok(of_b)) => {
+                compare(&path, &of_a, &of_b, places, comparison, global, output)
+            }
             (Err(failure), _) | (_, Err(failure)) => Err(failure),
         };
         match compared {
@@ -181,7 +224,13 @@ fn groups(
     }
     for (path, of_b) in b_nodes {
         let kinds = json!([null, kind_name(of_b.kind())]);
-        print_difference(&path, "node", kinds, "only in the second".to_owned(), output)?;
+        print_difference(
+            &path,
+            "node",
+            kinds,
+            "only in the second".to_owned(),
+            output,
+        )?;
         outcome = Outcome::Found;
     }
     if n_failed > 0 {
@@ -196,11 +245,14 @@ fn attributes(path: &str, values: [Value; 2], output: &mut Output) -> Result<(),
         return print_difference(path, "attributes", json!(values), String::new(), output);
     }
     let empty = Map::new();
-    let [a, b] = values.each_ref().map(|value| value.as_object().unwrap_or(&empty));
+    let [a, b] = values
+        .each_ref()
+        .map(|value| value.as_object().unwrap_or(&empty));
     let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
     for key in keys.into_iter().filter(|key| a.get(*key) != b.get(*key)) {
-        let shown =
-            |attributes: &Map<String, Value>| attributes.get(key).map_or("-".to_owned(), Value::to_string);
+        let shown = |attributes: &Map<String, Value>| {
+            attributes.get(key).map_or("-".to_owned(), Value::to_string)
+        };
         let text = format!("attribute {key}: {} and {}", shown(a), shown(b));
         print_difference(path, "attributes", Value::Null, text, output)?;
     }
@@ -218,9 +270,16 @@ pub(crate) fn compare(
     global: &Global,
     output: &mut Output,
 ) -> Result<Outcome, Failure> {
-    let shape = comparison.part.as_ref().map_or_else(|| a.shape().to_vec(), Selected::shape);
+    let shape = comparison
+        .part
+        .as_ref()
+        .map_or_else(|| a.shape().to_vec(), Selected::shape);
     if shape != b.shape() {
-        let text = format!("shapes differ: {} and {}", describe::shape(&shape), describe::shape(b.shape()));
+        let text = format!(
+            "shapes differ: {} and {}",
+            describe::shape(&shape),
+            describe::shape(b.shape())
+        );
         print_difference(path, "shape", json!([shape, b.shape()]), text, output)?;
         return Ok(Outcome::Found);
     }
@@ -264,7 +323,11 @@ pub(crate) fn compare(
         output.value(&json!({"path": path, "differs": "elements", "count": n, "first": first}))?;
         return Ok(Outcome::Found);
     }
-    let head = if path.is_empty() { String::new() } else { format!("{path}: ") };
+    let head = if path.is_empty() {
+        String::new()
+    } else {
+        format!("{path}: ")
+    };
     for (index, (_, [a, b])) in first.iter().zip(&shown) {
         output.line(format!("{head}{index:?}: {a} and {b}"))?;
     }
@@ -300,7 +363,10 @@ fn element(array: &AnyArray, at: Resolved) -> Result<(Value, String), Failure> {
     let elements = array.read(at)?;
     let mut shown = None;
     for_each(&elements, |element| {
-        shown = Some((element.json(array.data_type()), element.text(array.data_type())));
+        shown = Some((
+            element.json(array.data_type()),
+            element.text(array.data_type()),
+        ));
         Ok::<_, Failure>(())
     })?;
     Ok(shown.unwrap_or_default())
@@ -335,9 +401,14 @@ fn elements(
     let volume = block.iter().fold(1, |all: u64, &n| all.saturating_mul(n));
     let whole = Selected::whole(shape);
     let boxes = whole.boxes(&block, volume.max(MIN_BLOCK_BYTES / size).min(max_elements));
-    let pass = Pass::new(boxes, &[(a, comparison.part.as_ref().unwrap_or(&whole)), (b, &whole)]);
+    let pass = Pass::new(
+        boxes,
+        &[(a, comparison.part.as_ref().unwrap_or(&whole)), (b, &whole)],
+    );
     let n_unread = pass.n_unread();
-    let bytes_to_read = describe::byte_len(b).unwrap_or(0).saturating_sub(n_unread.saturating_mul(size));
+    let bytes_to_read = describe::byte_len(b)
+        .unwrap_or(0)
+        .saturating_sub(n_unread.saturating_mul(size));
     let bar = Bar::new(global, bytes_to_read);
     let on_progress = bar.callback();
     let done = AtomicU64::new(0);
@@ -365,16 +436,26 @@ fn elements(
             }
         } else {
             let n = lengths.iter().fold(size, |all, &n| all.saturating_mul(n)) as usize;
-            for ((array, buffer), part) in [&a, &b].into_iter().zip(buffers.iter_mut()).zip(&boxes) {
+            for ((array, buffer), part) in [&a, &b].into_iter().zip(buffers.iter_mut()).zip(&boxes)
+            {
                 if buffer.len() < n {
-                    let out_of_memory =
-                        |_| Failure::new(format_args!("the elements {ranges:?} do not fit in memory"));
-                    buffer.try_reserve_exact(n - buffer.len()).map_err(out_of_memory)?;
+                    let out_of_memory = |_| {
+                        Failure::new(format_args!("the elements {ranges:?} do not fit in memory"))
+                    };
+                    buffer
+                        .try_reserve_exact(n - buffer.len())
+                        .map_err(out_of_memory)?;
                     buffer.resize(n, 0);
                 }
                 array.read_bytes_into(part, &mut buffer[..n])?;
             }
-            differing(&buffers[0][..n], &buffers[1][..n], a.data_type(), comparison.equality, &mut take);
+            differing(
+                &buffers[0][..n],
+                &buffers[1][..n],
+                a.data_type(),
+                comparison.equality,
+                &mut take,
+            );
         }
         let done = done.fetch_add(1, Ordering::Relaxed) + 1;
         on_progress(Progress::new(done, total));

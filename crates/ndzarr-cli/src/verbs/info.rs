@@ -21,13 +21,17 @@ pub(crate) struct Arguments {
     /// Paths or URLs of arrays or groups.
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Do not list the stored chunks, and do not open the levels of images, which takes a while if there
-    /// are many.
+    /// Do not list the stored chunks, and do not open the levels of images, which takes a while if
+    /// there are many.
     #[arg(long)]
     quick: bool,
 }
 
-pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> Result<(), Failure> {
+pub(crate) fn run(
+    arguments: &Arguments,
+    global: &Global,
+    output: &mut Output,
+) -> Result<(), Failure> {
     for (number, path) in arguments.paths.iter().enumerate() {
         let node = global.open_options().open_node(path)?;
         if number > 0 && !output.json() {
@@ -52,7 +56,9 @@ fn print_array(
     let mut warning = None;
     if !arguments.quick {
         match Stored::of(array) {
-            Err(error) if error.kind() == ErrorKind::InvalidMetadata => warning = Some(chain(&error)),
+            Err(error) if error.kind() == ErrorKind::InvalidMetadata => {
+                warning = Some(chain(&error))
+            }
             found => stored = found?,
         }
     }
@@ -78,7 +84,11 @@ fn print_group(
     if !arguments.quick && members.as_ref().is_some_and(Vec::is_empty) {
         warning = arrays_in_folders(group)?;
     }
-    let effort = if arguments.quick { Effort::Little } else { Effort::Full };
+    let effort = if arguments.quick {
+        Effort::Little
+    } else {
+        Effort::Full
+    };
     let images = image::find(group, effort);
     if output.json() {
         let mut value = describe::group(group);
@@ -96,8 +106,8 @@ fn print_group(
     images_text(&images, effort, output)
 }
 
-/// Says where arrays lie below a group without members: in folders for which a writer has left out the
-/// documents of groups.
+/// Says where arrays lie below a group without members: in folders for which a writer has left out
+/// the documents of groups.
 fn arrays_in_folders(group: &Group) -> Result<Option<String>, Failure> {
     let mut paths = Vec::new();
     for child in group.walk()? {
@@ -105,9 +115,13 @@ fn arrays_in_folders(group: &Group) -> Result<Option<String>, Failure> {
             paths.push(child.path());
         }
     }
-    let Some(first) = paths.first() else { return Ok(None) };
+    let Some(first) = paths.first() else {
+        return Ok(None);
+    };
     let arrays = plural(paths.len() as u64, "array", "arrays");
-    Ok(Some(format!("{arrays} below folders without a document, which are no members: {first}")))
+    Ok(Some(format!(
+        "{arrays} below folders without a document, which are no members: {first}"
+    )))
 }
 
 /// The name of a member, and its kind if its document shows it.
@@ -117,17 +131,25 @@ type Member = (String, Option<MemberKind>);
 /// error.
 fn members(group: &Group) -> Result<Option<Vec<Member>>, Failure> {
     match group.children() {
-        Ok(children) => {
-            Ok(Some(children.iter().map(|child| (child.name().to_owned(), child.kind())).collect()))
-        }
+        Ok(children) => Ok(Some(
+            children
+                .iter()
+                .map(|child| (child.name().to_owned(), child.kind()))
+                .collect(),
+        )),
         Err(error) if cannot_list(&error) => Ok(None),
         Err(error) => Err(error.into()),
     }
 }
 
 fn members_json(members: Option<&[Member]>) -> Value {
-    let Some(members) = members else { return Value::Null };
-    members.iter().map(|(name, kind)| json!({"name": name, "node": describe::kind_name(*kind)})).collect()
+    let Some(members) = members else {
+        return Value::Null;
+    };
+    members
+        .iter()
+        .map(|(name, kind)| json!({"name": name, "node": describe::kind_name(*kind)}))
+        .collect()
 }
 
 fn array_json(array: &AnyArray, global: &Global, stored: Option<&Stored>) -> Value {
@@ -145,21 +167,46 @@ fn array_text(
 ) -> Result<(), Failure> {
     output.line(format!("{name}: an array of {}", array.format()))?;
     let axes = describe::order_of_axes(array.format(), global.n5_axes());
-    fact("shape", &format!("{}  ({axes})", describe::shape(array.shape())), output)?;
+    fact(
+        "shape",
+        &format!("{}  ({axes})", describe::shape(array.shape())),
+        output,
+    )?;
     fact("data type", &array.data_type().to_string(), output)?;
     if let Some(names) = array.dimension_names() {
-        let names: Vec<&str> = names.iter().map(|name| name.as_deref().unwrap_or("-")).collect();
+        let names: Vec<&str> = names
+            .iter()
+            .map(|name| name.as_deref().unwrap_or("-"))
+            .collect();
         fact("dimensions", &names.join(", "), output)?;
     }
     let size = array.data_type().elem_size();
     let bytes = |shape: &[u64]| {
-        let bytes = shape.iter().fold(size? as u64, |bytes, &n| bytes.saturating_mul(n));
+        let bytes = shape
+            .iter()
+            .fold(size? as u64, |bytes, &n| bytes.saturating_mul(n));
         Some(format!("  ({})", sizes::shown(bytes)))
     };
     let chunks = array.chunk_shape();
-    fact("chunks", &format!("{}{}", describe::shape(&chunks), bytes(&chunks).unwrap_or_default()), output)?;
+    fact(
+        "chunks",
+        &format!(
+            "{}{}",
+            describe::shape(&chunks),
+            bytes(&chunks).unwrap_or_default()
+        ),
+        output,
+    )?;
     if let Some(shards) = array.shard_shape() {
-        fact("shards", &format!("{}{}", describe::shape(shards), bytes(shards).unwrap_or_default()), output)?;
+        fact(
+            "shards",
+            &format!(
+                "{}{}",
+                describe::shape(shards),
+                bytes(shards).unwrap_or_default()
+            ),
+            output,
+        )?;
     }
     fact("codecs", &describe::codecs(array), output)?;
     let spec = array.spec();
@@ -170,9 +217,15 @@ fn array_text(
         fact("size", &sizes::shown(all), output)?;
     }
     if let Some(stored) = stored {
-        let Stored { n, n_all, bytes, .. } = stored;
+        let Stored {
+            n, n_all, bytes, ..
+        } = stored;
         let left_out = stored.left_out();
-        let what = if array.shard_shape().is_some() { "shards" } else { "chunks" };
+        let what = if array.shard_shape().is_some() {
+            "shards"
+        } else {
+            "chunks"
+        };
         let ratio = match all {
             Some(all) if *bytes > 0 && n == n_all && left_out.is_empty() => {
                 format!(", ratio {:.2}", all as f64 / *bytes as f64)
@@ -181,12 +234,18 @@ fn array_text(
         };
         fact(
             "stored",
-            &format!("{} in {n} of {n_all} {what}{ratio}{left_out}", sizes::shown(*bytes)),
+            &format!(
+                "{} in {n} of {n_all} {what}{ratio}{left_out}",
+                sizes::shown(*bytes)
+            ),
             output,
         )?;
     }
     attributes(array.attributes(), output)?;
-    array.warnings().iter().try_for_each(|warning| fact("warning", warning, output))
+    array
+        .warnings()
+        .iter()
+        .try_for_each(|warning| fact("warning", warning, output))
 }
 
 fn group_text(
@@ -213,14 +272,20 @@ fn group_text(
         fact("", &format!("{name}{ending}"), output)?;
     }
     attributes(group.attributes(), output)?;
-    group.warnings().iter().try_for_each(|warning| fact("warning", warning, output))
+    group
+        .warnings()
+        .iter()
+        .try_for_each(|warning| fact("warning", warning, output))
 }
 
 type Images = Result<Vec<Multiscale>, ndzarr_ome::Error>;
 
 fn add_images(group: &mut Value, images: &Images, effort: Effort) {
     let images = match images {
-        Ok(images) => images.iter().map(|image| image::value(image, effort)).collect(),
+        Ok(images) => images
+            .iter()
+            .map(|image| image::value(image, effort))
+            .collect(),
         Err(error) => {
             warn(group, &unreadable(error));
             Value::Array(Vec::new())
@@ -252,7 +317,10 @@ fn unreadable(error: &ndzarr_ome::Error) -> String {
 }
 
 /// Prints each attribute on a line of its own.
-fn attributes(attributes: &serde_json::Map<String, Value>, output: &mut Output) -> Result<(), Failure> {
+fn attributes(
+    attributes: &serde_json::Map<String, Value>,
+    output: &mut Output,
+) -> Result<(), Failure> {
     for (number, (key, value)) in attributes.iter().enumerate() {
         let label = if number == 0 { "attributes" } else { "" };
         fact(label, &format!("{key} = {value}"), output)?;

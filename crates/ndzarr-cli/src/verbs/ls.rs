@@ -30,12 +30,20 @@ pub(crate) struct Arguments {
     sizes: bool,
 }
 
-pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> Result<(), Failure> {
+pub(crate) fn run(
+    arguments: &Arguments,
+    global: &Global,
+    output: &mut Output,
+) -> Result<(), Failure> {
     let group = match global.open(&arguments.path)? {
         AnyNode::Array(array) => return print("", Ok(array), arguments, output),
         AnyNode::Group(group) => group,
     };
-    let mut children = if arguments.recursive { group.walk()? } else { group.children()? };
+    let mut children = if arguments.recursive {
+        group.walk()?
+    } else {
+        group.children()?
+    };
     children.sort_by_cached_key(Child::path);
     for child in children {
         let path = child.path();
@@ -44,7 +52,8 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
             kind => {
                 let error = child.open().err().map(|error| chain(&error));
                 if output.json() {
-                    output.value(&json!({"path": path, "node": kind_name(kind), "error": error}))?;
+                    output
+                        .value(&json!({"path": path, "node": kind_name(kind), "error": error}))?;
                     continue;
                 }
                 let slash = if kind.is_some() { "/" } else { "" };
@@ -91,11 +100,19 @@ fn print(
         }
         return output.value(&value);
     }
-    let mut line = if path.is_empty() { ".".to_owned() } else { path.to_owned() };
+    let mut line = if path.is_empty() {
+        ".".to_owned()
+    } else {
+        path.to_owned()
+    };
     match &array {
         Ok(array) if arguments.long => {
             let chunks = describe::shape(&array.chunk_shape());
-            line += &format!("  {}  {}  in {chunks}", array.data_type(), describe::shape(array.shape()));
+            line += &format!(
+                "  {}  {}  in {chunks}",
+                array.data_type(),
+                describe::shape(array.shape())
+            );
             if let Some(shards) = array.shard_shape() {
                 line += &format!(" in shards of {}", describe::shape(shards));
             }

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use ndzarr::codec::{self, CodecSpec};
-use ndzarr::{AnyArray, AnyNode, ArrayBuilder, ErrorKind, Existing, Format, Group, N5Axes, RunOptions};
+use ndzarr::{
+    AnyArray, AnyNode, ArrayBuilder, ErrorKind, Existing, Format, Group, N5Axes, RunOptions,
+};
 use ndzarr_ome::{Axis, AxisKind, Downsample, Metadata, Multiscale, NewMultiscale};
 
 use crate::arguments::sizes::{self, plural};
@@ -20,7 +22,8 @@ use crate::verbs::cp::check_replaced;
 
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
-    /// An array; or the group of an image of OME-Zarr 0.4 or 0.5 with one level, which gets the others.
+    /// An array; or the group of an image of OME-Zarr 0.4 or 0.5 with one level, which gets the
+    /// others.
     source: PathBuf,
     /// Where the image of an array will be. Its finest level is a copy of the array.
     target: Option<PathBuf>,
@@ -43,10 +46,15 @@ pub(crate) struct Arguments {
     #[arg(long, value_delimiter = ',', value_name = "NUMBERS")]
     scale: Vec<f64>,
     /// Coordinates of the centre of the first element; 0 by default.
-    #[arg(long, value_delimiter = ',', allow_hyphen_values = true, value_name = "NUMBERS")]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        allow_hyphen_values = true,
+        value_name = "NUMBERS"
+    )]
     translation: Vec<f64>,
-    /// Unit of the axes of space, such as micrometer; or a unit for each axis, with nothing between the
-    /// commas for none: second,,micrometer,micrometer.
+    /// Unit of the axes of space, such as micrometer; or a unit for each axis, with nothing between
+    /// the commas for none: second,,micrometer,micrometer.
     #[arg(long, value_delimiter = ',', value_name = "UNIT")]
     unit: Vec<String>,
     /// Name of the image.
@@ -64,11 +72,12 @@ pub(crate) struct Arguments {
     /// Compression, as of `ndzarr cp`; that of the array by default, or zstd:3 in another format.
     #[arg(long, value_parser = codecs::parse, value_name = "CODEC")]
     codec: Option<::std::vec::Vec<CodecSpec>>,
-    /// Memory that it may take: 64MiB, 1GiB. One chunk of a level, or one shard, is taken in any case.
+    /// Memory that it may take: 64MiB, 1GiB. One chunk of a level, or one shard, is taken in any
+    /// case.
     #[arg(long, value_parser = sizes::parse, env = "NDZARR_MEMORY", default_value = "256MiB", value_name = "BYTES")]
     memory: u64,
-    /// Replace an array or group at the target, or the coarser levels of the image. A folder that holds
-    /// anything else is never replaced.
+    /// Replace an array or group at the target, or the coarser levels of the image. A folder that
+    /// holds anything else is never replaced.
     #[arg(long)]
     overwrite: bool,
 }
@@ -94,13 +103,19 @@ impl From<Method> for Downsample {
     }
 }
 
-pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> Result<(), Failure> {
+pub(crate) fn run(
+    arguments: &Arguments,
+    global: &Global,
+    output: &mut Output,
+) -> Result<(), Failure> {
     let name = shown(&arguments.source);
     let image = match (global.open(&arguments.source)?, &arguments.target) {
         (AnyNode::Array(array), Some(target)) => of_array(&array, target, arguments, global)?,
         (AnyNode::Group(group), None) => in_place(&group, arguments, global)?,
         (AnyNode::Array(_), None) => {
-            return Err(Failure::usage(format_args!("{name} is an array: name a target for its image")));
+            return Err(Failure::usage(format_args!(
+                "{name} is an array: name a target for its image"
+            )));
         }
         (AnyNode::Group(_), Some(_)) => {
             let what = "is a group: its image gets levels in place, without a target";
@@ -135,7 +150,10 @@ fn of_array(
     };
     let axes = axes(array, arguments, global)?;
     let method = arguments.method.map_or(Downsample::Mean, Downsample::from);
-    let mut new = NewMultiscale::new(array.data_type().clone(), axes.into_iter().zip(array.shape().to_vec()));
+    let mut new = NewMultiscale::new(
+        array.data_type().clone(),
+        axes.into_iter().zip(array.shape().to_vec()),
+    );
     if !arguments.scale.is_empty() {
         new = new.scale(arguments.scale.clone());
     }
@@ -156,14 +174,16 @@ fn of_array(
     let (bar, options) = options(array, arguments, global);
     let made = Multiscale::create_from(array, target, format, &new, layout, &options);
     bar.finish();
-    made.map_err(|error| match (error.kind(), check_replaced(target, global)) {
-        (Some(ErrorKind::AlreadyExists), Ok(_)) => {
-            Failure::from(error).with_hint("--overwrite replaces what is there")
-        }
-        // `--overwrite` would fail with this.
-        (Some(ErrorKind::AlreadyExists), Err(refusal)) => refusal,
-        _ => error.into(),
-    })
+    made.map_err(
+        |error| match (error.kind(), check_replaced(target, global)) {
+            (Some(ErrorKind::AlreadyExists), Ok(_)) => {
+                Failure::from(error).with_hint("--overwrite replaces what is there")
+            }
+            // `--overwrite` would fail with this.
+            (Some(ErrorKind::AlreadyExists), Err(refusal)) => refusal,
+            _ => error.into(),
+        },
+    )
 }
 
 /// Makes the coarser levels of an existing image.
@@ -177,7 +197,9 @@ fn in_place(group: &Group, arguments: &Arguments, global: &Global) -> Result<Mul
         ("--format", arguments.format.is_some()),
     ];
     if let Some((argument, _)) = of_new.iter().find(|(_, is_given)| *is_given) {
-        return Err(Failure::usage(format_args!("{argument} is for the image of an array")));
+        return Err(Failure::usage(format_args!(
+            "{argument} is for the image of an array"
+        )));
     }
     let place = shown(&arguments.source);
     let found = Multiscale::find(group)?;
@@ -189,12 +211,18 @@ fn in_place(group: &Group, arguments: &Arguments, global: &Global) -> Result<Mul
         return Err(Failure::new(format_args!("{place} {what}")));
     };
     let (bar, options) = options(&image.array(0)?, arguments, global);
-    let method = arguments.method.map_or_else(|| method_of(image), Downsample::from);
+    let method = arguments
+        .method
+        .map_or_else(|| method_of(image), Downsample::from);
     if let [_] = image.levels[..] {
         let new = levels(image.to_new()?, arguments).method(method);
         let layout = |builder: ArrayBuilder| {
             let builder = layout(builder, arguments);
-            if arguments.overwrite { builder.overwrite() } else { builder }
+            if arguments.overwrite {
+                builder.overwrite()
+            } else {
+                builder
+            }
         };
         let made = image.add_levels(&new, layout, &options);
         bar.finish();
@@ -213,7 +241,9 @@ fn in_place(group: &Group, arguments: &Arguments, global: &Global) -> Result<Mul
         ("--codec", arguments.codec.is_some()),
     ];
     if let Some((argument, _)) = of_levels.iter().find(|(_, is_given)| *is_given) {
-        return Err(Failure::usage(format_args!("{argument} does not change levels that are there")));
+        return Err(Failure::usage(format_args!(
+            "{argument} does not change levels that are there"
+        )));
     }
     image.make_levels(method, &options)?;
     bar.finish();
@@ -226,7 +256,12 @@ fn method_of(image: &Multiscale) -> Downsample {
     match image.method.as_deref().filter(|_| image.levels.len() > 1) {
         Some("mode") => Downsample::Mode,
         Some("stride") => Downsample::Stride,
-        None if Metadata::of(image.group().attributes()).image_label.is_some() => Downsample::Mode,
+        None if Metadata::of(image.group().attributes())
+            .image_label
+            .is_some() =>
+        {
+            Downsample::Mode
+        }
         _ => Downsample::Mean,
     }
 }
@@ -257,7 +292,10 @@ fn layout(mut builder: ArrayBuilder, arguments: &Arguments) -> ArrayBuilder {
 
 fn options(finest: &AnyArray, arguments: &Arguments, global: &Global) -> (Bar, RunOptions) {
     let bar = Bar::new(global, describe::byte_len(finest).unwrap_or(0));
-    let options = global.run_options().bytes_in_flight(arguments.memory).progress(bar.callback());
+    let options = global
+        .run_options()
+        .bytes_in_flight(arguments.memory)
+        .progress(bar.callback());
     (bar, options)
 }
 
@@ -265,37 +303,60 @@ fn options(finest: &AnyArray, arguments: &Arguments, global: &Global) -> (Bar, R
 fn axes(array: &AnyArray, arguments: &Arguments, global: &Global) -> Result<Vec<Axis>, Failure> {
     let n_axes = array.shape().len();
     let names: Vec<String> = if arguments.axes.is_empty() {
-        let stated = array.dimension_names().map(<[_]>::to_vec).unwrap_or_default();
+        let stated = array
+            .dimension_names()
+            .map(<[_]>::to_vec)
+            .unwrap_or_default();
         let stated: Option<Vec<String>> = stated.into_iter().collect();
         let usual = ["t", "c", "z", "y", "x"];
         let usual = || {
-            let mut names: Vec<String> =
-                usual[usual.len().saturating_sub(n_axes)..].iter().map(|name| (*name).to_owned()).collect();
+            let mut names: Vec<String> = usual[usual.len().saturating_sub(n_axes)..]
+                .iter()
+                .map(|name| (*name).to_owned())
+                .collect();
             if array.format() == Format::N5 && global.n5_axes() == N5Axes::Native {
                 names.reverse();
             }
             names
         };
-        stated.filter(|names| names.len() == n_axes && n_axes > 0).unwrap_or_else(usual)
+        stated
+            .filter(|names| names.len() == n_axes && n_axes > 0)
+            .unwrap_or_else(usual)
     } else {
         arguments.axes.clone()
     };
     if names.len() != n_axes {
-        return Err(Failure::usage(format_args!("{} names for {n_axes} axes", names.len())));
+        return Err(Failure::usage(format_args!(
+            "{} names for {n_axes} axes",
+            names.len()
+        )));
     }
     let axes = names.into_iter().map(Axis::new);
     match &arguments.unit[..] {
         [] => Ok(axes.collect()),
         [unit] => {
-            let of_space =
-                |axis: Axis| if axis.kind == AxisKind::Space { axis.with_unit(unit) } else { axis };
+            let of_space = |axis: Axis| {
+                if axis.kind == AxisKind::Space {
+                    axis.with_unit(unit)
+                } else {
+                    axis
+                }
+            };
             Ok(axes.map(of_space).collect())
         }
         units if units.len() == n_axes => {
-            let with =
-                |(axis, unit): (Axis, &String)| if unit.is_empty() { axis } else { axis.with_unit(unit) };
+            let with = |(axis, unit): (Axis, &String)| {
+                if unit.is_empty() {
+                    axis
+                } else {
+                    axis.with_unit(unit)
+                }
+            };
             Ok(axes.zip(units).map(with).collect())
         }
-        units => Err(Failure::usage(format_args!("{} units for {n_axes} axes", units.len()))),
+        units => Err(Failure::usage(format_args!(
+            "{} units for {n_axes} axes",
+            units.len()
+        ))),
     }
 }

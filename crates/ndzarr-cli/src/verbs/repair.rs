@@ -47,7 +47,10 @@ enum Action {
     /// Remove a file that a copy has left next to a complete array.
     OfCopy { key: String },
     /// Move a chunk, or an inner chunk, to the quarantine.
-    Chunk { array: Box<AnyArray>, finding: Finding },
+    Chunk {
+        array: Box<AnyArray>,
+        finding: Finding,
+    },
     /// Write the consolidated metadata of a group again.
     Consolidate { path: String, why: String },
 }
@@ -67,7 +70,11 @@ impl Status {
     }
 }
 
-pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> Result<Outcome, Failure> {
+pub(crate) fn run(
+    arguments: &Arguments,
+    global: &Global,
+    output: &mut Output,
+) -> Result<Outcome, Failure> {
     let nodes = Nodes::open(&arguments.path, global)?;
     let (actions, others) = plan(arguments, &nodes, global)?;
     // These cannot be repaired.
@@ -100,8 +107,9 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         print_action(action, status, output)?;
     }
     if output.json() {
-        output
-            .value(&json!({"done": {"repaired": n_done, "left": n_left, "beyond_repair": others.len()}}))?;
+        output.value(
+            &json!({"done": {"repaired": n_done, "left": n_left, "beyond_repair": others.len()}}),
+        )?;
     } else if !global.quiet {
         let n = plural(actions.len() as u64, "repair", "repairs");
         let beyond = match others.len() {
@@ -114,7 +122,11 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
             (true, false) => format!("{n_done} of {n} made{beyond}"),
         })?;
     }
-    Ok(if n_left == 0 && others.is_empty() { Outcome::Good } else { Outcome::Found })
+    Ok(if n_left == 0 && others.is_empty() {
+        Outcome::Good
+    } else {
+        Outcome::Found
+    })
 }
 
 /// The repairs to be made, and the findings that cannot be repaired.
@@ -124,8 +136,12 @@ fn plan(
     global: &Global,
 ) -> Result<(Vec<Action>, Vec<Finding>), Failure> {
     let mut actions = Vec::new();
-    let mut others: Vec<Finding> =
-        nodes.findings.iter().filter(|finding| finding.kind != Kind::Stale).cloned().collect();
+    let mut others: Vec<Finding> = nodes
+        .findings
+        .iter()
+        .filter(|finding| finding.kind != Kind::Stale)
+        .cloned()
+        .collect();
     if let Some(folder) = local_folder(&arguments.path) {
         let store = FsStore::new(&folder);
         let left = store.leftovers_but(&Prefix::root(), |error| {
@@ -153,24 +169,47 @@ fn plan(
             actions.extend(keys.map(|key| Action::OfCopy { key }));
         }
     }
-    let depth = if arguments.quick { Depth::Quick } else { Depth::Full };
+    let depth = if arguments.quick {
+        Depth::Quick
+    } else {
+        Depth::Full
+    };
     for array in &nodes.arrays {
         let bar = Bar::new(global, describe::byte_len(array).unwrap_or(0));
-        let checked = check(array, depth, global.workers(&[&arguments.path]), bar.callback())?;
+        let checked = check(
+            array,
+            depth,
+            global.workers(&[&arguments.path]),
+            bar.callback(),
+        )?;
         bar.finish();
         for finding in checked.findings {
             // Chunks that others may read stay.
             match finding.kind {
                 Kind::Damaged if finding.chunk.is_some() => {
-                    actions.push(Action::Chunk { array: Box::new(array.clone()), finding });
+                    actions.push(Action::Chunk {
+                        array: Box::new(array.clone()),
+                        finding,
+                    });
                 }
                 _ => others.push(finding),
             }
         }
     }
-    for finding in nodes.findings.iter().filter(|finding| finding.kind == Kind::Stale) {
-        let path = if finding.key == "." { String::new() } else { finding.key.clone() };
-        actions.push(Action::Consolidate { path, why: finding.what.clone() });
+    for finding in nodes
+        .findings
+        .iter()
+        .filter(|finding| finding.kind == Kind::Stale)
+    {
+        let path = if finding.key == "." {
+            String::new()
+        } else {
+            finding.key.clone()
+        };
+        actions.push(Action::Consolidate {
+            path,
+            why: finding.what.clone(),
+        });
     }
     Ok((actions, others))
 }
@@ -185,10 +224,16 @@ fn perform(
 ) -> Result<Status, Failure> {
     match action {
         Action::Leftover(leftover) => {
-            let Some(folder) = local_folder(&arguments.path) else { return Ok(Status::left("not local")) };
+            let Some(folder) = local_folder(&arguments.path) else {
+                return Ok(Status::left("not local"));
+            };
             let is_removed = FsStore::new(folder).remove_leftover(leftover);
             let is_removed = is_removed.map_err(|error| Failure::new(with_causes(&error)))?;
-            Ok(if is_removed { Status::Done } else { Status::left("a writer holds it") })
+            Ok(if is_removed {
+                Status::Done
+            } else {
+                Status::left("a writer holds it")
+            })
         }
         Action::OfCopy { key } => {
             let Some(path) = local_path(arguments, nodes, key) else {
@@ -210,12 +255,16 @@ fn perform(
             }
             Ok(Status::Done)
         }
-        Action::Chunk { array, finding } => quarantine_chunk(array, finding, arguments, nodes, quarantine),
+        Action::Chunk { array, finding } => {
+            quarantine_chunk(array, finding, arguments, nodes, quarantine)
+        }
         Action::Consolidate { path, .. } => {
             let Some(AnyNode::Group(root)) = &nodes.root else {
                 return Ok(Status::left("it is not a group"));
             };
-            let group = global.open_options().open_group((root.storage(), &**path))?;
+            let group = global
+                .open_options()
+                .open_group((root.storage(), &**path))?;
             let mut group = group.with_options(global.run_options());
             group.consolidate()?;
             Ok(Status::Done)
@@ -232,7 +281,9 @@ fn quarantine_chunk(
     nodes: &Nodes,
     quarantine: &mut Quarantine,
 ) -> Result<Status, Failure> {
-    let Some(chunk) = &finding.chunk else { return Ok(Status::left("its place is not known")) };
+    let Some(chunk) = &finding.chunk else {
+        return Ok(Status::left("its place is not known"));
+    };
     let Some(unit) = unit_at(array, chunk) else {
         return Ok(Status::left("it is outside of the array"));
     };
@@ -289,7 +340,11 @@ fn rebuild(array: &AnyArray, shard: &Chunk) -> Result<Status, Failure> {
     let run = RunOptions::default().fill_damaged(&damage);
     let reader = array.clone().with_options(run);
     let others_may_read = || damage.take().iter().any(|damaged| damaged.may_be_read);
-    let left = || Ok(Status::left("other programs may read other parts of this shard"));
+    let left = || {
+        Ok(Status::left(
+            "other programs may read other parts of this shard",
+        ))
+    };
     let Ok(writer) = array.shard_writer(&shard.index) else {
         // A shard that further codecs encode is one value.
         let elements = reader.read(shard)?;
@@ -313,7 +368,10 @@ fn rebuild(array: &AnyArray, shard: &Chunk) -> Result<Status, Failure> {
 /// True if a path from the folder of the node may be that of a document or a chunk, even of an
 /// array that was removed.
 fn may_be_key(path: &str, nodes: &Nodes) -> bool {
-    let above = nodes.root.as_ref().map_or_else(String::new, |root| below(root.path()));
+    let above = nodes
+        .root
+        .as_ref()
+        .map_or_else(String::new, |root| below(root.path()));
     let key = format!("{above}{path}");
     let is_chunk = |array: &AnyArray| {
         let keys = &array.spec().keys;
@@ -332,16 +390,24 @@ fn unit_at(array: &AnyArray, index: &[u64]) -> Option<Chunk> {
     let mut number = index
         .iter()
         .zip(&lengths)
-        .try_fold(0_u64, |number, (at, n)| number.checked_mul(*n)?.checked_add(*at))?;
+        .try_fold(0_u64, |number, (at, n)| {
+            number.checked_mul(*n)?.checked_add(*at)
+        })?;
     while number > STEP as u64 {
         units.nth(STEP - 1)?;
         number -= STEP as u64;
     }
-    units.get(usize::try_from(number).ok()?).filter(|unit| unit.index == index)
+    units
+        .get(usize::try_from(number).ok()?)
+        .filter(|unit| unit.index == index)
 }
 
 /// The ranges of an inner chunk in the array; `None` for the whole value.
-fn inner_part(array: &AnyArray, shard: &[Range<u64>], inner_chunk: &[Vec<u64>]) -> Option<Vec<Range<u64>>> {
+fn inner_part(
+    array: &AnyArray,
+    shard: &[Range<u64>],
+    inner_chunk: &[Vec<u64>],
+) -> Option<Vec<Range<u64>>> {
     let levels = array.spec().inner_chunks();
     let mut ranges = shard.to_vec();
     let mut found = false;
@@ -376,10 +442,16 @@ fn local_path(arguments: &Arguments, nodes: &Nodes, key: &str) -> Option<PathBuf
 
 fn print_action(action: &Action, status: Status, output: &mut Output) -> Result<(), Failure> {
     let (name, key, what) = match action {
-        Action::Leftover(leftover) => {
-            ("remove", leftover.path.clone(), "left by a writer that was killed".to_owned())
-        }
-        Action::OfCopy { key } => ("remove", key.clone(), "left by a copy that has ended".to_owned()),
+        Action::Leftover(leftover) => (
+            "remove",
+            leftover.path.clone(),
+            "left by a writer that was killed".to_owned(),
+        ),
+        Action::OfCopy { key } => (
+            "remove",
+            key.clone(),
+            "left by a copy that has ended".to_owned(),
+        ),
         Action::Chunk { finding, .. } => ("quarantine", finding.key.clone(), finding.line()),
         Action::Consolidate { path, why } => ("consolidate", path.clone(), why.clone()),
     };
@@ -389,8 +461,9 @@ fn print_action(action: &Action, status: Status, output: &mut Output) -> Result<
             Status::Done => ("done", None),
             Status::Left(why) => ("left", Some(why)),
         };
-        return output
-            .value(&json!({"action": name, "key": key, "what": what, "status": status, "why": why}));
+        return output.value(
+            &json!({"action": name, "key": key, "what": what, "status": status, "why": why}),
+        );
     }
     let key = if key.is_empty() { "." } else { &key };
     let what = what.strip_prefix(&format!("{key}: ")).unwrap_or(&what);

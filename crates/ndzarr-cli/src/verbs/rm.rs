@@ -25,15 +25,25 @@ pub(crate) struct Arguments {
     force: bool,
 }
 
-pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> Result<(), Failure> {
+pub(crate) fn run(
+    arguments: &Arguments,
+    global: &Global,
+    output: &mut Output,
+) -> Result<(), Failure> {
     let place = shown(&arguments.path);
     if let Some(target) = local_folder(&arguments.path).and_then(|folder| target_of_link(&folder)) {
         let target = shown(&target);
-        return Err(Failure::new(format_args!("{place} is a link to {target}: remove the one or the other")));
+        return Err(Failure::new(format_args!(
+            "{place} is a link to {target}: remove the one or the other"
+        )));
     }
     let folder = local_folder(&arguments.path).and_then(|folder| folder.canonicalize().ok());
     let options = global.open_options().consolidated(ConsolidatedUse::Ignore);
-    let run = if arguments.force { global.run_options().force() } else { global.run_options() };
+    let run = if arguments.force {
+        global.run_options().force()
+    } else {
+        global.run_options()
+    };
     let node = match global.open_by(&options, &arguments.path)? {
         AnyNode::Array(array) => AnyNode::Array(array.with_options(run)),
         AnyNode::Group(group) => AnyNode::Group(group.with_options(run)),
@@ -47,15 +57,26 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
             )));
         }
         // With N5 as the format, any folder is a group.
-        let is_stated = folder.as_ref().is_none_or(|folder| folder.ancestors().any(has_document));
-        if let Some(key) = contents.foreign.first().filter(|_| !is_stated && contents.n_documents == 0) {
+        let is_stated = folder
+            .as_ref()
+            .is_none_or(|folder| folder.ancestors().any(has_document));
+        if let Some(key) = contents
+            .foreign
+            .first()
+            .filter(|_| !is_stated && contents.n_documents == 0)
+        {
             return Err(Failure::new(format_args!(
                 "nothing in {place} says that it is an array or a group, and it holds {n} that do not belong to \
                  one, such as {key:?}; remove it yourself if it is not needed"
             )));
         }
-        let names_format = global.format.is_some() || names_format(&arguments.path.to_string_lossy());
-        if let Some(key) = contents.of_other_formats.first().filter(|_| names_format && !arguments.force) {
+        let names_format =
+            global.format.is_some() || names_format(&arguments.path.to_string_lossy());
+        if let Some(key) = contents
+            .of_other_formats
+            .first()
+            .filter(|_| names_format && !arguments.force)
+        {
             return Err(Failure::new(format_args!(
                 "{place} is a node of another format as well, by {key:?}, which would go with it; --force removes both"
             )));
@@ -92,7 +113,11 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
             "byte_len": contents.byte_len,
         }));
     }
-    if global.verbose { output.line(format!("removed {what}")) } else { Ok(()) }
+    if global.verbose {
+        output.line(format!("removed {what}"))
+    } else {
+        Ok(())
+    }
 }
 
 /// The target of a folder that is a link itself.
@@ -103,13 +128,17 @@ fn target_of_link(folder: &Path) -> Option<PathBuf> {
 
 /// True if a place names a format, as `a.zarr|zarr2:` does.
 fn names_format(place: &str) -> bool {
-    place.rsplit_once('|').is_some_and(|(_, last)| last.starts_with("zarr") || last.starts_with("n5"))
+    place
+        .rsplit_once('|')
+        .is_some_and(|(_, last)| last.starts_with("zarr") || last.starts_with("n5"))
 }
 
 /// Asks a question; returns true if the answer is yes.
 fn confirmed(question: &str) -> Result<bool, Failure> {
     if !io::stdin().is_terminal() {
-        return Err(Failure::usage("there is no terminal to ask on: --yes removes without asking"));
+        return Err(Failure::usage(
+            "there is no terminal to ask on: --yes removes without asking",
+        ));
     }
     let mut err = io::stderr().lock();
     let _ = write!(err, "{question}");

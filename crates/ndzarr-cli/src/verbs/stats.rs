@@ -29,8 +29,8 @@ pub(crate) struct Arguments {
     /// The part to look at: "3, :, 10:200:2".
     #[arg(allow_hyphen_values = true)]
     selection: Option<String>,
-    /// Percentiles, such as 1,50,99: exact, and between two elements as by NumPy. They take up to four
-    /// more passes.
+    /// Percentiles, such as 1,50,99: exact, and between two elements as by NumPy. They take up to
+    /// four more passes.
     #[arg(long, value_delimiter = ',', value_name = "PERCENT")]
     percentiles: Vec<f64>,
     /// Numbers in this many bins of equal width, from the least to the greatest; one more pass.
@@ -47,12 +47,24 @@ const MAX_INDICES: u64 = 100_000;
 /// The most percentiles: each takes up to a MiB on each thread.
 const MAX_PERCENTILES: usize = 100;
 
-pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> Result<(), Failure> {
-    if let Some(wrong) = arguments.percentiles.iter().find(|percent| !(0.0..=100.0).contains(*percent)) {
-        return Err(Failure::usage(format_args!("{wrong} is not between 0 and 100")));
+pub(crate) fn run(
+    arguments: &Arguments,
+    global: &Global,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    if let Some(wrong) = arguments
+        .percentiles
+        .iter()
+        .find(|percent| !(0.0..=100.0).contains(*percent))
+    {
+        return Err(Failure::usage(format_args!(
+            "{wrong} is not between 0 and 100"
+        )));
     }
     if arguments.percentiles.len() > MAX_PERCENTILES {
-        return Err(Failure::usage(format_args!("more than {MAX_PERCENTILES} percentiles")));
+        return Err(Failure::usage(format_args!(
+            "more than {MAX_PERCENTILES} percentiles"
+        )));
     }
     let arrays = global.open_arrays(&arguments.path)?;
     let is_single = arrays.len() == 1;
@@ -67,7 +79,9 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         let found = match found {
             Ok((_, Some(found))) => found,
             Ok((data_type, None)) if is_single => {
-                return Err(Failure::new(format_args!("the elements are {data_type}, not real numbers")));
+                return Err(Failure::new(format_args!(
+                    "the elements are {data_type}, not real numbers"
+                )));
             }
             Ok((_, None)) => continue,
             // The other arrays are read all the same.
@@ -136,21 +150,34 @@ impl<T: Ranked> Pieces<'_, T> {
         let done = AtomicU64::new(0);
         let total = self.pass.n_boxes();
         let each = |(buffer, state): &mut (Vec<T>, S), ranges: Vec<Range<u64>>| {
-            let shape: Vec<usize> = ranges.iter().map(|range| (range.end - range.start) as usize).collect();
+            let shape: Vec<usize> = ranges
+                .iter()
+                .map(|range| (range.end - range.start) as usize)
+                .collect();
             let n = shape.iter().product();
             if buffer.len() < n {
                 let more = n - buffer.len();
-                buffer.try_reserve_exact(more).map_err(|_| Failure::new("there is no memory for a chunk"))?;
+                buffer
+                    .try_reserve_exact(more)
+                    .map_err(|_| Failure::new("there is no memory for a chunk"))?;
                 buffer.resize(n, T::default());
             }
-            let mut out = ArrayViewMutD::from_shape(shape, &mut buffer[..n]).map_err(Failure::new)?;
-            self.array.read_into(&self.selected.window(&ranges)[..], &mut out)?;
+            let mut out =
+                ArrayViewMutD::from_shape(shape, &mut buffer[..n]).map_err(Failure::new)?;
+            self.array
+                .read_into(&self.selected.window(&ranges)[..], &mut out)?;
             let result = add(state, &buffer[..n], &ranges);
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
             on_progress(Progress::new(done, total));
             Ok(result)
         };
-        let states = in_order(self.workers, self.pass.boxes(), || (Vec::new(), new_state()), each, take)?;
+        let states = in_order(
+            self.workers,
+            self.pass.boxes(),
+            || (Vec::new(), new_state()),
+            each,
+            take,
+        )?;
         Ok(states.into_iter().map(|(_, state)| state).collect())
     }
 }
@@ -166,7 +193,9 @@ fn statistics<T: Ranked + Shown>(
     let chunks = array.chunk_shape();
     let size = size_of::<T>() as u64;
     let volume = chunks.iter().fold(1, |all: u64, &n| all.saturating_mul(n));
-    let max_elements = volume.max(MIN_PIECE_BYTES / size).min(MAX_PIECE_BYTES / size);
+    let max_elements = volume
+        .max(MIN_PIECE_BYTES / size)
+        .min(MAX_PIECE_BYTES / size);
     let on_one_thread = RunOptions::default().threads(NonZeroUsize::MIN);
     let pass = Pass::new(selected.boxes(&chunks, max_elements), &[(array, &selected)]);
     let pieces = Pieces {
@@ -177,7 +206,10 @@ fn statistics<T: Ranked + Shown>(
         workers: global.workers(&[&arguments.path]),
         global,
     };
-    let along = arguments.per_axis.map(|axis| position(axis, &selected)).transpose()?;
+    let along = arguments
+        .per_axis
+        .map(|axis| position(axis, &selected))
+        .transpose()?;
     let parts = sums(&pieces, along)?;
     let sums = parts.iter().fold(Sums::default(), |a: Sums<T>, b| a.and(b));
     let mut found = described(&sums, data_type);
@@ -202,13 +234,20 @@ fn statistics<T: Ranked + Shown>(
 
 /// The axis of the result that is this axis of the array.
 fn position(axis: usize, selected: &Selected) -> Result<usize, Failure> {
-    let position = selected.remaining_axes().iter().position(|&kept| kept == axis).ok_or_else(|| {
-        Failure::usage(format_args!("the selection has no axis {axis}, of {} axes", selected.axes().len()))
-    })?;
+    let position = selected
+        .remaining_axes()
+        .iter()
+        .position(|&kept| kept == axis)
+        .ok_or_else(|| {
+            Failure::usage(format_args!(
+                "the selection has no axis {axis}, of {} axes",
+                selected.axes().len()
+            ))
+        })?;
     match selected.shape()[position] {
-        n if n > MAX_INDICES => {
-            Err(Failure::usage(format_args!("axis {axis} has {n} indices, more than {MAX_INDICES}")))
-        }
+        n if n > MAX_INDICES => Err(Failure::usage(format_args!(
+            "axis {axis} has {n} indices, more than {MAX_INDICES}"
+        ))),
         _ => Ok(position),
     }
 }
@@ -222,7 +261,9 @@ fn sums<T: Ranked>(pieces: &Pieces<'_, T>, axis: Option<usize>) -> Result<Vec<Su
             sums.add(elements);
             sums
         };
-        let Some(axis) = axis else { return (0, vec![sum(elements)]) };
+        let Some(axis) = axis else {
+            return (0, vec![sum(elements)]);
+        };
         let n = length(&ranges[axis]);
         let inner: usize = ranges[axis + 1..].iter().map(length).product();
         let rows = (0..n).map(|at| {
@@ -271,14 +312,22 @@ fn percentiles<T: Ranked + Shown>(
     n: u64,
     data_type: &DataType,
 ) -> Result<Value, Failure> {
-    let positions: Vec<(u64, u64, f64)> =
-        percents.iter().map(|&percent| percentile_position(percent, n)).collect();
-    let ranks: Vec<u64> = positions.iter().flat_map(|&(low, high, _)| [low, high]).collect();
+    let positions: Vec<(u64, u64, f64)> = percents
+        .iter()
+        .map(|&percent| percentile_position(percent, n))
+        .collect();
+    let ranks: Vec<u64> = positions
+        .iter()
+        .flat_map(|&(low, high, _)| [low, high])
+        .collect();
     let mut search = Search::new::<T>(&ranks);
     while !search.is_done() {
-        let add = |counts: &mut _, elements: &[T], _: &[Range<u64>]| search.count(elements, 1, counts);
+        let add =
+            |counts: &mut _, elements: &[T], _: &[Range<u64>]| search.count(elements, 1, counts);
         let parts = pieces.pass(|| search.counts(), add, drop)?;
-        let mut counts = parts.iter().fold(search.counts(), |all, part| all.and(part));
+        let mut counts = parts
+            .iter()
+            .fold(search.counts(), |all, part| all.and(part));
         search.count(&[pieces.array.fill_value()], pieces.n_fill, &mut counts);
         search.narrow(&counts);
     }
@@ -297,15 +346,25 @@ fn percentiles<T: Ranked + Shown>(
     Ok(values.into())
 }
 
-fn histogram<T: Ranked>(pieces: &Pieces<'_, T>, bins: usize, (low, high): (T, T)) -> Result<Value, Failure> {
+fn histogram<T: Ranked>(
+    pieces: &Pieces<'_, T>,
+    bins: usize,
+    (low, high): (T, T),
+) -> Result<Value, Failure> {
     let data_type = DataType::Float { bits: 64 };
     let least = low;
     let width = high.distance(least);
     if !width.is_finite() {
-        return Err(Failure::new("a histogram needs finite numbers; there are infinities"));
+        return Err(Failure::new(
+            "a histogram needs finite numbers; there are infinities",
+        ));
     }
     // As in NumPy, a single number is in the middle of a range of 1.
-    let (below, width) = if width == 0.0 { (0.5, 1.0) } else { (0.0, width) };
+    let (below, width) = if width == 0.0 {
+        (0.5, 1.0)
+    } else {
+        (0.0, width)
+    };
     let low = low.to_f64() - below;
     let high = high.to_f64() + below;
     let scale = bins as f64 / width;
@@ -331,7 +390,11 @@ fn histogram<T: Ranked>(pieces: &Pieces<'_, T>, bins: usize, (low, high): (T, T)
 
 fn print(found: &Value, output: &mut Output) -> Result<(), Failure> {
     const NAMES: [&str; 7] = ["n", "nan", "zero", "min", "max", "mean", "std"];
-    let shown = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let shown = |value: &Value| {
+        value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned)
+    };
     for name in NAMES {
         output.line(format!("{name:>6}  {}", shown(&found[name])))?;
     }
@@ -343,11 +406,22 @@ fn print(found: &Value, output: &mut Output) -> Result<(), Failure> {
         }
     }
     for one in found["percentiles"].as_array().into_iter().flatten() {
-        output.line(format!("{:>6}  {}", format!("p{}", one["percent"]), shown(&one["value"])))?;
+        output.line(format!(
+            "{:>6}  {}",
+            format!("p{}", one["percent"]),
+            shown(&one["value"])
+        ))?;
     }
-    let Some(counts) = found["histogram"]["counts"].as_array() else { return Ok(()) };
+    let Some(counts) = found["histogram"]["counts"].as_array() else {
+        return Ok(());
+    };
     let [low, high] = ["low", "high"].map(|name| found["histogram"][name].as_f64().unwrap_or(0.0));
-    let max_count = counts.iter().filter_map(Value::as_u64).max().unwrap_or(0).max(1);
+    let max_count = counts
+        .iter()
+        .filter_map(Value::as_u64)
+        .max()
+        .unwrap_or(0)
+        .max(1);
     for (bin, count) in counts.iter().enumerate() {
         let from = low + (high - low) * bin as f64 / counts.len() as f64;
         let count = count.as_u64().unwrap_or(0);

@@ -33,19 +33,32 @@ pub(crate) struct Arguments {
     /// Name keys that belong to no array or group as well.
     #[arg(long)]
     orphans: bool,
-    /// Name chunks that are not stored as well, which read as the fill value; any gives the exit status 1.
+    /// Name chunks that are not stored as well, which read as the fill value; any gives the exit
+    /// status 1.
     #[arg(long)]
     expect_all: bool,
 }
 
-pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> Result<Outcome, Failure> {
-    let depth = if arguments.quick { Depth::Quick } else { Depth::Full };
+pub(crate) fn run(
+    arguments: &Arguments,
+    global: &Global,
+    output: &mut Output,
+) -> Result<Outcome, Failure> {
+    let depth = if arguments.quick {
+        Depth::Quick
+    } else {
+        Depth::Full
+    };
     let nodes = Nodes::open(&arguments.path, global)?;
     let mut n_found = nodes.findings.len() as u64;
     let mut n_units = 0;
     let mut n_undecoded = 0;
     let mut unprotected = Vec::new();
-    let total = nodes.arrays.iter().filter_map(describe::byte_len).fold(0, u64::saturating_add);
+    let total = nodes
+        .arrays
+        .iter()
+        .filter_map(describe::byte_len)
+        .fold(0, u64::saturating_add);
     for finding in &nodes.findings {
         print(finding, output)?;
     }
@@ -54,7 +67,12 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     }
     for array in &nodes.arrays {
         let bar = Bar::new(global, describe::byte_len(array).unwrap_or(total));
-        let checked = check_array(array, depth, global.workers(&[&arguments.path]), bar.callback())?;
+        let checked = check_array(
+            array,
+            depth,
+            global.workers(&[&arguments.path]),
+            bar.callback(),
+        )?;
         bar.finish();
         n_units += checked.n_units;
         n_found += checked.findings.len() as u64;
@@ -94,24 +112,48 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
             "without_checksum": unprotected,
         }}))?;
     } else if !global.quiet {
-        let how = if depth == Depth::Quick { "looked at" } else { "decoded" };
+        let how = if depth == Depth::Quick {
+            "looked at"
+        } else {
+            "decoded"
+        };
         output.line(format!(
             "{how} {} of {}: {}",
-            plural(n_units - n_undecoded.min(n_units), "stored value", "stored values"),
+            plural(
+                n_units - n_undecoded.min(n_units),
+                "stored value",
+                "stored values"
+            ),
             plural(n_arrays, "array", "arrays"),
-            if n_found == 0 { "nothing wrong".to_owned() } else { format!("{n_found} wrong") },
+            if n_found == 0 {
+                "nothing wrong".to_owned()
+            } else {
+                format!("{n_found} wrong")
+            },
         ))?;
         if !unprotected.is_empty() {
             let names = names(&unprotected);
-            output.line(format!("without a checksum, so that changed bytes may go unnoticed: {names}"))?;
+            output.line(format!(
+                "without a checksum, so that changed bytes may go unnoticed: {names}"
+            ))?;
         }
     }
-    Ok(if n_found == 0 { Outcome::Good } else { Outcome::Found })
+    Ok(if n_found == 0 {
+        Outcome::Good
+    } else {
+        Outcome::Found
+    })
 }
 
 /// Some of the paths.
 fn names(paths: &[String]) -> String {
-    let shown = |path: &String| if path.is_empty() { "the array".to_owned() } else { path.clone() };
+    let shown = |path: &String| {
+        if path.is_empty() {
+            "the array".to_owned()
+        } else {
+            path.clone()
+        }
+    };
     let first: Vec<String> = paths.iter().take(5).map(shown).collect();
     match paths.len() {
         n @ 6.. => format!("{} and {} more", first.join(", "), n - 5),
@@ -131,11 +173,21 @@ pub(crate) struct Nodes {
 impl Nodes {
     /// Opens the documents of the nodes, without consolidated metadata.
     pub(crate) fn open(place: &Path, global: &Global) -> Result<Self, Failure> {
-        let mut nodes = Self { root: None, arrays: Vec::new(), findings: Vec::new(), warnings: Vec::new() };
+        let mut nodes = Self {
+            root: None,
+            arrays: Vec::new(),
+            findings: Vec::new(),
+            warnings: Vec::new(),
+        };
         let options = global.open_options().consolidated(ConsolidatedUse::Ignore);
         let root = match options.open_node(place) {
             Ok(root) => root,
-            Err(error) if matches!(error.kind(), ErrorKind::InvalidMetadata | ErrorKind::Corrupt) => {
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    ErrorKind::InvalidMetadata | ErrorKind::Corrupt
+                ) =>
+            {
                 nodes.findings.push(of_document(&error, ""));
                 return Ok(nodes);
             }
@@ -147,7 +199,9 @@ impl Nodes {
                 let below = match group.walk() {
                     // A web server does not list, and a bucket may deny it, but consolidated
                     // metadata may list the nodes.
-                    Err(error) if cannot_list(&error) => global.open_options().open_group(place)?.walk()?,
+                    Err(error) if cannot_list(&error) => {
+                        global.open_options().open_group(place)?.walk()?
+                    }
                     below => below?,
                 };
                 let mut groups = vec![group.clone()];
@@ -176,7 +230,11 @@ impl Nodes {
                         // Writing them again would lose the only copy of a document.
                         State::Ahead(what) => (Kind::Document, what),
                     };
-                    let name = if group.path().is_empty() { "." } else { group.path() };
+                    let name = if group.path().is_empty() {
+                        "."
+                    } else {
+                        group.path()
+                    };
                     let what = format!("its consolidated metadata: {what}");
                     nodes.findings.push(Finding::new(name, kind, what));
                 }
@@ -191,18 +249,24 @@ impl Nodes {
             nodes.arrays.push(array);
         }
         // Warnings of the store become findings.
-        nodes.warnings.retain(|(_, what)| !storage.warnings().contains(what));
+        nodes
+            .warnings
+            .retain(|(_, what)| !storage.warnings().contains(what));
         for what in storage.warnings() {
             nodes.findings.push(Finding::new(".", Kind::Orphan, what));
         }
-        nodes.arrays =
-            nodes.arrays.into_iter().map(|array| array.with_options(global.run_options())).collect();
+        nodes.arrays = nodes
+            .arrays
+            .into_iter()
+            .map(|array| array.with_options(global.run_options()))
+            .collect();
         nodes.root = Some(root);
         Ok(nodes)
     }
 
     fn warn(&mut self, path: &str, warnings: &[String]) {
-        self.warnings.extend(warnings.iter().map(|what| (path.to_owned(), what.clone())));
+        self.warnings
+            .extend(warnings.iter().map(|what| (path.to_owned(), what.clone())));
     }
 }
 
@@ -216,12 +280,20 @@ pub(crate) fn check(
     let bar = Bar::new(global, describe::byte_len(array).unwrap_or(0));
     let checked = check_array(array, Depth::Full, global.workers(places), bar.callback())?;
     bar.finish();
-    let Checked { findings, undecoded, .. } = checked;
+    let Checked {
+        findings,
+        undecoded,
+        ..
+    } = checked;
     for finding in &findings {
         print(finding, output)?;
     }
     print_undecoded(array, &undecoded, global, output)?;
-    Ok(if findings.is_empty() { Outcome::Good } else { Outcome::Found })
+    Ok(if findings.is_empty() {
+        Outcome::Good
+    } else {
+        Outcome::Found
+    })
 }
 
 /// The most missing chunks that are printed; the others are counted.
@@ -240,7 +312,11 @@ fn print_missing(array: &AnyArray, output: &mut Output) -> Result<u64, Failure> 
     if n_unlisted > 0 {
         return Ok(0);
     }
-    let n_all = units.iter().grid_shape().iter().fold(1_u64, |n, &len| n.saturating_mul(len));
+    let n_all = units
+        .iter()
+        .grid_shape()
+        .iter()
+        .fold(1_u64, |n, &len| n.saturating_mul(len));
     let n_missing = n_all.saturating_sub(stored.len() as u64);
     let mut stored = stored.peekable();
     let mut n_printed = 0;
@@ -250,7 +326,13 @@ fn print_missing(array: &AnyArray, output: &mut Output) -> Result<u64, Failure> 
         }
         if stored.next_if(|next| next.index == unit.index).is_none() {
             let finding = Finding::new(units.key(&unit.index), Kind::Missing, "it is not stored");
-            print(&Finding { chunk: Some(unit.index), ..finding }, output)?;
+            print(
+                &Finding {
+                    chunk: Some(unit.index),
+                    ..finding
+                },
+                output,
+            )?;
             n_printed += 1;
         }
     }
@@ -268,8 +350,17 @@ fn print_undecoded(
     global: &Global,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let Undecoded { n, what: Some(what) } = undecoded else { return Ok(()) };
-    let what = format!("{} valid, and not decoded: {what}", plural(*n, "block is", "blocks are"));
+    let Undecoded {
+        n,
+        what: Some(what),
+    } = undecoded
+    else {
+        return Ok(());
+    };
+    let what = format!(
+        "{} valid, and not decoded: {what}",
+        plural(*n, "block is", "blocks are")
+    );
     print_note(array.path(), Kind::Undecoded, &what, global, output)
 }
 
@@ -285,7 +376,11 @@ fn print_note(
     if output.json() {
         return output.value(&Finding::new(path, kind, what).json());
     }
-    if global.quiet { Ok(()) } else { output.line(format!("{path}: {what}")) }
+    if global.quiet {
+        Ok(())
+    } else {
+        output.line(format!("{path}: {what}"))
+    }
 }
 
 pub(crate) fn print(finding: &Finding, output: &mut Output) -> Result<(), Failure> {

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use ndzarr::ndarray::{ArrayD, IxDyn};
-use ndzarr::{AnyArray, AnyNode, Cache, Cast, DataType, Format, Group, N5Axes, OpenOptions, Progress};
+use ndzarr::{
+    AnyArray, AnyNode, Cache, Cast, DataType, Format, Group, N5Axes, OpenOptions, Progress,
+};
 use ndzarr_ome::Multiscale;
 use serde_json::{Value, json};
 
@@ -30,15 +32,16 @@ pub(crate) struct Arguments {
     /// Path or URL of an array of numbers, or of a multiscale image.
     path: PathBuf,
     /// The plane: "3, :, 10:200". Two axes remain, down and to the right; of N5 arrays in their own
-    /// order, to the right and down. By default it is the middle one across the axes that vary slowest.
-    /// A step of -1 turns the picture over: "0, ::-1, :".
+    /// order, to the right and down. By default it is the middle one across the axes that vary
+    /// slowest. A step of -1 turns the picture over: "0, ::-1, :".
     #[arg(allow_hyphen_values = true)]
     selection: Option<String>,
-    /// Level of the image, the finest is 0. By default it is the coarsest one that fills the picture, and
-    /// with a selection the finest.
+    /// Level of the image, the finest is 0. By default it is the coarsest one that fills the
+    /// picture, and with a selection the finest.
     #[arg(long, value_name = "N")]
     level: Option<usize>,
-    /// The coarsest level whose elements are no larger than this: "1um", or "1" in the unit of the axes.
+    /// The coarsest level whose elements are no larger than this: "1um", or "1" in the unit of the
+    /// axes.
     #[arg(long, value_parser = parse_size, conflicts_with = "level", value_name = "SIZE")]
     size: Option<Size>,
     /// Write a PNG file; `-` is standard output. Pixels without a number are blue.
@@ -83,11 +86,20 @@ const CACHE_BYTES: u64 = 128 << 20;
 const PNG_WIDTH: usize = 1024;
 const TEXT_WIDTH: usize = 80;
 
-pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> Result<(), Failure> {
+pub(crate) fn run(
+    arguments: &Arguments,
+    global: &Global,
+    output: &mut Output,
+) -> Result<(), Failure> {
     let options = global.open_options().cache(&Cache::new(CACHE_BYTES));
-    let to_stdout = arguments.output.as_deref().is_some_and(|path| path == Path::new("-"));
+    let to_stdout = arguments
+        .output
+        .as_deref()
+        .is_some_and(|path| path == Path::new("-"));
     if to_stdout && std::io::stdout().is_terminal() {
-        return Err(Failure::usage("a PNG file is not for a terminal: redirect standard output"));
+        return Err(Failure::usage(
+            "a PNG file is not for a terminal: redirect standard output",
+        ));
     }
     let max_width = match (arguments.width, &arguments.output) {
         (Some(width), _) => width as usize,
@@ -106,7 +118,8 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     let shades = pixels.shades(range.unwrap_or([0.0, 0.0]));
     let size = [pixels.height, pixels.width];
     if let Some(path) = arguments.output.as_ref().filter(|_| !to_stdout) {
-        std::fs::write(path, png(size, &shades)?).map_err(|error| Failure::of_file(path, &error))?;
+        std::fs::write(path, png(size, &shades)?)
+            .map_err(|error| Failure::of_file(path, &error))?;
     } else if to_stdout {
         return Ok(output.raw().write_all(&png(size, &shades)?)?);
     }
@@ -134,13 +147,21 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         Some([low, high]) => format!("black {}, white {}", shortest(low), shortest(high)),
         None => "no finite numbers".to_owned(),
     };
-    output.line(format!("{} of {}: {range}", plane.text, describe::shape(array.shape())))
+    output.line(format!(
+        "{} of {}: {range}",
+        plane.text,
+        describe::shape(array.shape())
+    ))
 }
 
 /// A number with the fewest digits: those of float32 if it is one.
 fn shortest(number: f64) -> String {
     let short = number as f32;
-    if f64::from(short) == number { format!("{short:?}") } else { format!("{number:?}") }
+    if f64::from(short) == number {
+        format!("{short:?}")
+    } else {
+        format!("{number:?}")
+    }
 }
 
 fn check_type(data_type: &DataType) -> Result<(), Failure> {
@@ -151,7 +172,9 @@ fn check_type(data_type: &DataType) -> Result<(), Failure> {
         | DataType::Float { .. }
         | DataType::BFloat16
         | DataType::SmallFloat(_) => Ok(()),
-        other => Err(Failure::new(format_args!("the elements are {other}, not real numbers"))),
+        other => Err(Failure::new(format_args!(
+            "the elements are {other}, not real numbers"
+        ))),
     }
 }
 
@@ -163,7 +186,8 @@ fn terminal_width() -> usize {
 /// The plane that is shown.
 struct Plane {
     selected: Selected,
-    /// The axes of the result of the selection that go down and to the right. A line has only the last.
+    /// The axes of the result of the selection that go down and to the right. A line has only the
+    /// last.
     down: Option<usize>,
     right: usize,
     /// The selection in words.
@@ -187,7 +211,9 @@ impl Plane {
         let is_of_image = arguments.level.is_some() || arguments.size.is_some();
         let group = match options.open_node(&arguments.path)? {
             AnyNode::Array(_) if is_of_image => {
-                return Err(Failure::usage("an array has no levels; name the group of the image"));
+                return Err(Failure::usage(
+                    "an array has no levels; name the group of the image",
+                ));
             }
             AnyNode::Array(array) => return plane_of(array),
             AnyNode::Group(group) => group,
@@ -225,9 +251,17 @@ impl Plane {
         let selected = match &arguments.selection {
             Some(text) => Selected::parse(Some(text), shape)?,
             None => {
-                let is_shown = |axis: usize| if is_reversed { axis < 2 } else { axis + 2 >= ndim };
+                let is_shown = |axis: usize| {
+                    if is_reversed {
+                        axis < 2
+                    } else {
+                        axis + 2 >= ndim
+                    }
+                };
                 let along = |(axis, &n): (usize, &u64)| match n {
-                    n if is_shown(axis) || arguments.project.is_some() || n == 0 => AxisSelection::whole(n),
+                    n if is_shown(axis) || arguments.project.is_some() || n == 0 => {
+                        AxisSelection::whole(n)
+                    }
                     n => AxisSelection::Index(n / 2),
                 };
                 Selected::new(shape.iter().enumerate().map(along).collect())
@@ -237,7 +271,9 @@ impl Plane {
         let n = remaining.len();
         let (down, right) = match (n, is_reversed) {
             (0, _) => {
-                return Err(Failure::usage("a single element is not a picture; `ndzarr cat` prints it"));
+                return Err(Failure::usage(
+                    "a single element is not a picture; `ndzarr cat` prints it",
+                ));
             }
             (1, _) => (None, 0),
             (_, true) => (Some(1), 0),
@@ -253,7 +289,12 @@ impl Plane {
             return Err(Failure::usage("the selection is empty"));
         }
         let text = words(&selected, shape);
-        Ok(Self { selected, down, right, text })
+        Ok(Self {
+            selected,
+            down,
+            right,
+            text,
+        })
     }
 
     /// Reads the plane tile by tile.
@@ -276,8 +317,9 @@ impl Plane {
         let across = whole(columns.min(ELEMENTS_PER_READ), chunk(self.right));
         let down = (ELEMENTS_PER_READ / across).max(1).min(rows);
         let down = self.down.map_or(1, |axis| whole(down, chunk(axis)));
-        let others: Vec<usize> =
-            (0..shape.len()).filter(|&axis| axis != self.right && Some(axis) != self.down).collect();
+        let others: Vec<usize> = (0..shape.len())
+            .filter(|&axis| axis != self.right && Some(axis) != self.down)
+            .collect();
         let tiles = rows.div_ceil(down).saturating_mul(columns.div_ceil(across));
         let bar = Bar::new(global, self.selected.n_elements());
         let on_progress = bar.callback();
@@ -310,7 +352,14 @@ impl Plane {
         let shape = self.selected.shape();
         let n = (ys.end - ys.start) * (xs.end - xs.start);
         let mut folded: Vec<f64> = vec![f64::NAN; n as usize];
-        let mut counts = vec![0_u32; if project == Some(Projection::Mean) { n as usize } else { 0 }];
+        let mut counts = vec![
+            0_u32;
+            if project == Some(Projection::Mean) {
+                n as usize
+            } else {
+                0
+            }
+        ];
         // Several planes are read together, if they are small.
         let depths: Vec<u64> = others.iter().map(|&axis| shape[axis]).collect();
         let planes_per_read = (ELEMENTS_PER_READ / n.max(1)).max(1);
@@ -329,16 +378,24 @@ impl Plane {
                 ranges[down] = ys.clone();
             }
             ranges[self.right] = xs.clone();
-            let numbers: ArrayD<f64> = array.read_as(&self.selected.window(&ranges)[..], Cast::Saturating)?;
-            let order: Vec<usize> = others.iter().copied().chain(self.down).chain([self.right]).collect();
+            let numbers: ArrayD<f64> =
+                array.read_as(&self.selected.window(&ranges)[..], Cast::Saturating)?;
+            let order: Vec<usize> = others
+                .iter()
+                .copied()
+                .chain(self.down)
+                .chain([self.right])
+                .collect();
             let planes = numbers.permuted_axes(IxDyn(&order));
             let planes = planes.as_standard_layout();
-            let flat =
-                planes.as_slice().ok_or_else(|| Failure::new("a plane is not in memory as a whole"))?;
+            let flat = planes
+                .as_slice()
+                .ok_or_else(|| Failure::new("a plane is not in memory as a whole"))?;
             for plane in flat.chunks(n as usize) {
                 match project {
                     Some(Projection::Mean) => {
-                        for ((sum, count), &number) in folded.iter_mut().zip(&mut counts).zip(plane) {
+                        for ((sum, count), &number) in folded.iter_mut().zip(&mut counts).zip(plane)
+                        {
                             if !number.is_nan() {
                                 *sum = if *count == 0 { number } else { *sum + number };
                                 *count += 1;
@@ -370,15 +427,32 @@ impl Plane {
 fn words(selected: &Selected, shape: &[u64]) -> String {
     let along = |(along, &len): (&AxisSelection, &u64)| match *along {
         AxisSelection::Index(at) => at.to_string(),
-        AxisSelection::Range { first: 0, step: 1, n } if n == len => ":".to_owned(),
+        AxisSelection::Range {
+            first: 0,
+            step: 1,
+            n,
+        } if n == len => ":".to_owned(),
         AxisSelection::Range { first, step: 1, n } => format!("{first}:{}", first + n),
         AxisSelection::Range { first, step, n } => {
             let end = i128::from(first) + i128::from(step) * i128::from(n);
-            let end = if end < 0 { String::new() } else { end.to_string() };
+            let end = if end < 0 {
+                String::new()
+            } else {
+                end.to_string()
+            };
             format!("{first}:{end}:{step}")
         }
     };
-    format!("[{}]", selected.axes().iter().zip(shape).map(along).collect::<Vec<_>>().join(", "))
+    format!(
+        "[{}]",
+        selected
+            .axes()
+            .iter()
+            .zip(shape)
+            .map(along)
+            .collect::<Vec<_>>()
+            .join(", ")
+    )
 }
 
 #[cfg(test)]
@@ -395,9 +469,15 @@ mod tests {
     #[test]
     fn selections_are_shown_as_they_are_written() {
         let shape = [10, 10, 10];
-        for text in ["[3, :, 2:5]", "[0:9, 0:10, :1]", "[::-1, 0, 8:0:-2]", "[0:9:2, 1, :]"] {
+        for text in [
+            "[3, :, 2:5]",
+            "[0:9, 0:10, :1]",
+            "[::-1, 0, 8:0:-2]",
+            "[0:9:2, 1, :]",
+        ] {
             let selected = Selected::parse(Some(text), &shape).expect("it is valid");
-            let again = Selected::parse(Some(&words(&selected, &shape)), &shape).expect("it is valid");
+            let again =
+                Selected::parse(Some(&words(&selected, &shape)), &shape).expect("it is valid");
             assert_eq!(again, selected, "{text}");
         }
     }

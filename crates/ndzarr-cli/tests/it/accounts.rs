@@ -1,4 +1,5 @@
-//! What `cp` and other verbs do with files of others, and with arrays that cannot be decoded or have no group.
+//! What `cp` and other verbs do with files of others, and with arrays that cannot be decoded or
+//! have no group.
 
 use crate::{Folder, files};
 
@@ -32,20 +33,40 @@ fn files_of_others_are_copied_and_what_is_left_out_is_said() {
     );
     let out = folder.good(&["cp", "--verify", "a", "b"]);
     let lines: Vec<&str> = out.lines().collect();
-    let files = "copied other files: 2 files: \"OME/METADATA.ome.xml\", \"points.parquet/part.0.parquet\"";
+    let files =
+        "copied other files: 2 files: \"OME/METADATA.ome.xml\", \"points.parquet/part.0.parquet\"";
     assert_eq!(
         lines[..3],
-        [files, "left out, outside of the array: 1 file: \"0/5\"", "source and copy are equal"]
+        [
+            files,
+            "left out, outside of the array: 1 file: \"0/5\"",
+            "source and copy are equal"
+        ]
     );
-    assert_eq!(std::fs::read(folder.path("b/OME/METADATA.ome.xml")).expect("a file"), b"<OME/>");
+    assert_eq!(
+        std::fs::read(folder.path("b/OME/METADATA.ome.xml")).expect("a file"),
+        b"<OME/>"
+    );
     let out = folder.good(&["cp", "--no-other-files", "--verify", "a", "c"]);
-    assert!(out.starts_with("left out, of no array or group: 2 files: "), "{out}");
+    assert!(
+        out.starts_with("left out, of no array or group: 2 files: "),
+        "{out}"
+    );
     assert!(!folder.path("c/OME").exists());
     let would = folder.good(&["cp", "--dry-run", "a", "d"]);
-    assert!(would.starts_with("would copy other files: 2 files: "), "{would}");
+    assert!(
+        would.starts_with("would copy other files: 2 files: "),
+        "{would}"
+    );
     let lines = folder.json(&["cp", "a", "e"]);
-    let keys = lines.iter().find_map(|line| line.get("keys")).expect("an account");
-    assert_eq!((&keys["documents"], &keys["chunks"], &keys["files"]["n"]), (&2.into(), &1.into(), &2.into()));
+    let keys = lines
+        .iter()
+        .find_map(|line| line.get("keys"))
+        .expect("an account");
+    assert_eq!(
+        (&keys["documents"], &keys["chunks"], &keys["files"]["n"]),
+        (&2.into(), &1.into(), &2.into())
+    );
     assert_eq!(keys["left_out"][0]["first"][0], "0/5");
 }
 
@@ -55,13 +76,29 @@ fn a_lock_of_a_killed_copy_is_no_file_of_others() {
     let folder = Folder::new();
     put(
         &folder,
-        &[("a/.zarray", ARRAY), ("a/0", "123"), ("b/.ndzarr-copy.__lock", "of a process that is gone")],
+        &[
+            ("a/.zarray", ARRAY),
+            ("a/0", "123"),
+            ("b/.ndzarr-copy.__lock", "of a process that is gone"),
+        ],
     );
     folder.good(&["cp", "a", "b", "--overwrite", "--verify"]);
-    put(&folder, &[("c/.ndzarr-copy.__lock", "of a process that is gone"), ("c/notes.txt", "of others")]);
+    put(
+        &folder,
+        &[
+            ("c/.ndzarr-copy.__lock", "of a process that is gone"),
+            ("c/notes.txt", "of others"),
+        ],
+    );
     let said = folder.bad(3, &["cp", "a", "c", "--overwrite"]);
-    assert!(said.contains("the folder is not an array or a group"), "{said}");
-    assert_eq!(std::fs::read(folder.path("c/notes.txt")).expect("a file"), b"of others");
+    assert!(
+        said.contains("the folder is not an array or a group"),
+        "{said}"
+    );
+    assert_eq!(
+        std::fs::read(folder.path("c/notes.txt")).expect("a file"),
+        b"of others"
+    );
 }
 
 #[test]
@@ -85,18 +122,30 @@ fn an_array_that_cannot_be_decoded_stops_no_verb() {
         );
         let copy = format!("{name}.copy");
         let out = folder.good(&["cp", "--verify", name, &copy]);
-        assert!(out.contains("odd: copied as it is: ") && out.contains("source and copy are equal"), "{out}");
+        assert!(
+            out.contains("odd: copied as it is: ") && out.contains("source and copy are equal"),
+            "{out}"
+        );
         assert_eq!(files(&folder.path(name)), files(&folder.path(&copy)));
         // It is named, the others are copied, and the exit status says so.
         let v3 = format!("{name}.v3");
         let ran = folder.run(&["cp", "--format", "zarr3", name, &v3]);
         assert_eq!(ran.status, 1, "{ran:?}");
-        assert!(ran.out.contains("odd: not copied: ") && ran.out.contains(name), "{ran:?}");
-        assert_eq!(folder.good(&["cat", &format!("{v3}/z")]).trim(), "49\t50\t51");
+        assert!(
+            ran.out.contains("odd: not copied: ") && ran.out.contains(name),
+            "{ran:?}"
+        );
+        assert_eq!(
+            folder.good(&["cat", &format!("{v3}/z")]).trim(),
+            "49\t50\t51"
+        );
 
         let ran = folder.run(&["verify", name]);
         assert_eq!(ran.status, 1, "{ran:?}");
-        assert!(ran.out.contains("odd") && ran.out.contains(": 1 wrong"), "{ran:?}");
+        assert!(
+            ran.out.contains("odd") && ran.out.contains(": 1 wrong"),
+            "{ran:?}"
+        );
         let ran = folder.run(&["stats", name]);
         assert_eq!(ran.status, 3, "{ran:?}");
         assert!(
@@ -105,7 +154,10 @@ fn an_array_that_cannot_be_decoded_stops_no_verb() {
         );
         let ran = folder.run(&["diff", name, &copy]);
         assert_eq!(ran.status, 3, "{ran:?}");
-        assert!(ran.out.contains("odd: cannot be compared: ") && ran.err.contains("1 array"), "{ran:?}");
+        assert!(
+            ran.out.contains("odd: cannot be compared: ") && ran.err.contains("1 array"),
+            "{ran:?}"
+        );
         std::fs::write(folder.path(&format!("{copy}/z/0")), "124").expect("a file");
         let ran = folder.run(&["diff", name, &copy]);
         assert!(ran.out.contains("z: 1 element differs"), "{ran:?}");
@@ -115,9 +167,19 @@ fn an_array_that_cannot_be_decoded_stops_no_verb() {
 #[test]
 fn arrays_below_folders_without_a_document_are_found() {
     let folder = Folder::new();
-    put(&folder, &[("a/.zgroup", GROUP), ("a/raw/channel/.zarray", ARRAY), ("a/raw/channel/0", "123")]);
+    put(
+        &folder,
+        &[
+            ("a/.zgroup", GROUP),
+            ("a/raw/channel/.zarray", ARRAY),
+            ("a/raw/channel/0", "123"),
+        ],
+    );
     assert_eq!(
-        folder.good(&["ls", "-r", "a"]).split_whitespace().collect::<Vec<_>>(),
+        folder
+            .good(&["ls", "-r", "a"])
+            .split_whitespace()
+            .collect::<Vec<_>>(),
         ["raw/", "raw/channel"]
     );
     let out = folder.good(&["cp", "--verify", "a", "b"]);
@@ -126,17 +188,36 @@ fn arrays_below_folders_without_a_document_are_found() {
     std::fs::remove_dir_all(folder.path("b/raw")).expect("a folder");
     let ran = folder.run(&["diff", "a", "b"]);
     assert_eq!(ran.status, 1, "{ran:?}");
-    assert!(ran.out.contains("raw/channel: only in the first"), "{ran:?}");
-    assert!(folder.good(&["verify", "a"]).contains("1 stored value of 1 array: nothing wrong"));
+    assert!(
+        ran.out.contains("raw/channel: only in the first"),
+        "{ran:?}"
+    );
+    assert!(
+        folder
+            .good(&["verify", "a"])
+            .contains("1 stored value of 1 array: nothing wrong")
+    );
     folder.good(&["consolidate", "a"]);
-    assert!(folder.good(&["verify", "a"]).contains("1 stored value of 1 array: nothing wrong"));
+    assert!(
+        folder
+            .good(&["verify", "a"])
+            .contains("1 stored value of 1 array: nothing wrong")
+    );
     assert!(folder.good(&["cat", "a/raw/channel"]).contains("50"));
 }
 
 #[test]
 fn a_target_that_is_named_like_an_archive_is_one() {
     let folder = Folder::new();
-    put(&folder, &[("a/.zgroup", GROUP), ("a/z/.zarray", ARRAY), ("a/z/0", "123"), ("a/notes.txt", "-")]);
+    put(
+        &folder,
+        &[
+            ("a/.zgroup", GROUP),
+            ("a/z/.zarray", ARRAY),
+            ("a/z/0", "123"),
+            ("a/notes.txt", "-"),
+        ],
+    );
     folder.good(&["cp", "--verify", "a", "b.zip"]);
     assert!(folder.path("b.zip").is_file());
     assert_eq!(folder.good(&["cat", "b.zip|zip:z"]).trim(), "49\t50\t51");
@@ -148,7 +229,9 @@ fn a_target_that_is_named_like_an_archive_is_one() {
     assert_eq!(folder.json(&["info", "c.zip"])[0]["format"], "zarr3");
     folder.good(&["import", "--dtype", "u1", "--shape", "3", "a/z/0", "d.ozx"]);
     assert_eq!(folder.good(&["cat", "d.ozx"]).trim(), "49\t50\t51");
-    folder.good(&["import", "--dtype", "u1", "--shape", "1,3", "a/z/0", "plane"]);
+    folder.good(&[
+        "import", "--dtype", "u1", "--shape", "1,3", "a/z/0", "plane",
+    ]);
     folder.bad(3, &["pyramid", "plane", "e.ozx"]);
     assert!(!folder.path("e.ozx").exists());
 }

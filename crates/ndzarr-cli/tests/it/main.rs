@@ -1,5 +1,5 @@
-//! Runs the program and looks at what it prints, writes and answers. Traps of the command line are named
-//! by their numbers.
+//! Runs the program and looks at what it prints, writes and answers. Traps of the command line are
+//! named by their numbers.
 
 mod accounts;
 mod cat_and_import;
@@ -48,8 +48,16 @@ impl Folder {
     /// The program with these arguments, without colours and variables of the caller.
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ndzarr"));
-        command.args(arguments).current_dir(self.0.path()).stdin(Stdio::null());
-        for variable in ["NDZARR_THREADS", "NDZARR_MEMORY", "NDZARR_DURABILITY", "NO_COLOR"] {
+        command
+            .args(arguments)
+            .current_dir(self.0.path())
+            .stdin(Stdio::null());
+        for variable in [
+            "NDZARR_THREADS",
+            "NDZARR_MEMORY",
+            "NDZARR_DURABILITY",
+            "NO_COLOR",
+        ] {
             command.env_remove(variable);
         }
         command
@@ -62,13 +70,21 @@ impl Folder {
     /// Runs it with `--json` and gives the lines.
     fn json(&self, arguments: &[&str]) -> Vec<Value> {
         let ran = self.run(&[arguments, &["--json"]].concat());
-        ran.out.lines().map(|line| serde_json::from_str(line).expect("JSON on each line")).collect()
+        ran.out
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("JSON on each line"))
+            .collect()
     }
 
     /// What is printed with status 0.
     fn good(&self, arguments: &[&str]) -> String {
         let ran = self.run(arguments);
-        assert_eq!((ran.status, &ran.err[..]), (0, ""), "{arguments:?}: {}", ran.out);
+        assert_eq!(
+            (ran.status, &ran.err[..]),
+            (0, ""),
+            "{arguments:?}: {}",
+            ran.out
+        );
         ran.out
     }
 
@@ -88,7 +104,8 @@ impl Folder {
     ) -> Array<T> {
         let array = builder.create(self.path(name)).expect("it is new");
         let shape: Vec<usize> = array.shape().iter().map(|&n| n as usize).collect();
-        let elements = ArrayD::from_shape_fn(shape, |index| of(ndzarr::ndarray::Dimension::slice(&index)));
+        let elements =
+            ArrayD::from_shape_fn(shape, |index| of(ndzarr::ndarray::Dimension::slice(&index)));
         array.write(.., &elements).expect("it is written");
         array
     }
@@ -114,7 +131,11 @@ impl Ran {
 
 /// A case of the repository's test data.
 fn testdata(case: &str) -> String {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(case).display().to_string()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../testdata")
+        .join(case)
+        .display()
+        .to_string()
 }
 
 /// All files below a folder, by their paths from there.
@@ -125,7 +146,12 @@ fn files(folder: &Path) -> Vec<String> {
             let path = entry.path();
             match path.is_dir() {
                 true => pending.push(path),
-                false => found.push(path.strip_prefix(folder).expect("below").display().to_string()),
+                false => found.push(
+                    path.strip_prefix(folder)
+                        .expect("below")
+                        .display()
+                        .to_string(),
+                ),
             }
         }
     }

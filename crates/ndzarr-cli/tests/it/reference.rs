@@ -1,5 +1,5 @@
-//! The reference page, the manual and the completions are those of the program, and the schema of its
-//! JSON is what it prints.
+//! The reference page, the manual and the completions are those of the program, and the schema of
+//! its JSON is what it prints.
 
 use std::collections::BTreeMap;
 
@@ -30,9 +30,13 @@ fn the_manual_has_a_page_for_each_verb() {
 #[test]
 fn arguments_for_readers_make_a_copy() {
     let folder = Folder::new();
-    folder.array("a", Array::<u16>::builder([4, 6]).chunks([2, 3]), |at| (at[0] * 10 + at[1]) as u16);
+    folder.array("a", Array::<u16>::builder([4, 6]).chunks([2, 3]), |at| {
+        (at[0] * 10 + at[1]) as u16
+    });
     let page = include_str!("../../../../docs/guide/readers.md");
-    let cells = page.lines().filter_map(|line| Some(line.strip_suffix("` |")?.rsplit_once("| `")?.1));
+    let cells = page
+        .lines()
+        .filter_map(|line| Some(line.strip_suffix("` |")?.rsplit_once("| `")?.1));
     let mut n_copies = 0;
     for arguments in cells {
         let target = n_copies.to_string();
@@ -46,10 +50,19 @@ fn arguments_for_readers_make_a_copy() {
 /// The members that the reference lists for each verb.
 fn schema() -> BTreeMap<String, Vec<String>> {
     let page = include_str!("../../src/verbs/man/json.md");
-    let rows =
-        page.lines().filter_map(|line| line.strip_prefix("| `")).filter_map(|row| row.split_once(" | "));
-    let quoted = |cell: &str| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect();
-    rows.map(|(verb, members)| (verb.replace('`', ""), quoted(members))).collect()
+    let rows = page
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `"))
+        .filter_map(|row| row.split_once(" | "));
+    let quoted = |cell: &str| {
+        cell.split('`')
+            .skip(1)
+            .step_by(2)
+            .map(str::to_owned)
+            .collect()
+    };
+    rows.map(|(verb, members)| (verb.replace('`', ""), quoted(members)))
+        .collect()
 }
 
 #[test]
@@ -60,8 +73,11 @@ fn json_has_the_members_of_the_reference() {
         .expect("it is new")
         .fill(.., 1)
         .expect("it is written");
-    root.create_array("b", Array::<u8>::builder([4])).expect("it is new");
-    Array::<u8>::builder([4, 4]).create(folder.path("plane")).expect("it is new");
+    root.create_array("b", Array::<u8>::builder([4]))
+        .expect("it is new");
+    Array::<u8>::builder([4, 4])
+        .create(folder.path("plane"))
+        .expect("it is new");
     std::fs::write(folder.path("g/a/c/1"), "").expect("it is there");
     std::fs::write(folder.path("g/a/c/0.__lock"), "").expect("a file");
     let schema = schema();
@@ -73,9 +89,15 @@ fn json_has_the_members_of_the_reference() {
         ("info, of a group", first(folder.json(&["info", "g"]))),
         ("ls", first(folder.json(&["ls", "g", "--sizes"]))),
         ("cp, convert", first(folder.json(&["cp", "g/b", "copy"]))),
-        ("cp, before the last line", before_last(folder.json(&["cp", "g/b", "copy4"]))),
+        (
+            "cp, before the last line",
+            before_last(folder.json(&["cp", "g/b", "copy4"])),
+        ),
         ("cp, last line", last(folder.json(&["cp", "g/b", "copy2"]))),
-        ("cp --dry-run, last line", last(folder.json(&["cp", "g/b", "copy3", "--dry-run"]))),
+        (
+            "cp --dry-run, last line",
+            last(folder.json(&["cp", "g/b", "copy3", "--dry-run"])),
+        ),
         ("verify", first(folder.json(&["verify", "g"]))),
         ("verify, last line", last(folder.json(&["verify", "g"]))),
         ("diff", first(folder.json(&["diff", "g/b", "g"]))),
@@ -102,23 +124,40 @@ fn json_has_the_members_of_the_reference() {
         ("rm", first(folder.json(&["rm", "--yes", "copy"]))),
     ];
     for (name, value) in &cases {
-        let listed = schema.get(*name).unwrap_or_else(|| panic!("{name} is not in {:?}", schema.keys()));
+        let listed = schema
+            .get(*name)
+            .unwrap_or_else(|| panic!("{name} is not in {:?}", schema.keys()));
         let members = |value: &Value| -> Vec<String> {
             let mut members = Vec::new();
             for (key, value) in value.as_object().into_iter().flatten() {
                 members.push(key.clone());
                 if matches!(key.as_str(), "done" | "would" | "keys") {
-                    members.extend(value.as_object().into_iter().flatten().map(|(key, _)| key.clone()));
+                    members.extend(
+                        value
+                            .as_object()
+                            .into_iter()
+                            .flatten()
+                            .map(|(key, _)| key.clone()),
+                    );
                 }
             }
             members
         };
         for member in members(value) {
-            assert!(listed.contains(&member), "{name} has {member}, which the reference does not list");
+            assert!(
+                listed.contains(&member),
+                "{name} has {member}, which the reference does not list"
+            );
         }
         let of_values = ["array", "group", "--sizes", "count", "first"];
-        for member in listed.iter().filter(|member| !of_values.contains(&&member[..])) {
-            assert!(members(value).contains(member), "{name} has no {member}: {value}");
+        for member in listed
+            .iter()
+            .filter(|member| !of_values.contains(&&member[..]))
+        {
+            assert!(
+                members(value).contains(member),
+                "{name} has no {member}: {value}"
+            );
         }
     }
     assert_eq!(cases.len(), schema.len());

@@ -9,12 +9,16 @@ use crate::{Folder, Ran, files};
 /// A web server with `a.zarr`, an array, and `g`, a group.
 fn server(folder: &Folder) -> ObjectServer {
     let server = ObjectServer::start(Dialect::Http);
-    folder.array("a.zarr", Array::<u8>::builder([4]).chunks([2]), |index| index[0] as u8);
+    folder.array("a.zarr", Array::<u8>::builder([4]).chunks([2]), |index| {
+        index[0] as u8
+    });
     Group::create(folder.path("g"), Format::Zarr3).expect("it is new");
     for root in ["a.zarr", "g"] {
         for name in files(&folder.path(root)) {
             let key = format!("{root}/{name}");
-            server.objects().put(&key, std::fs::read(folder.path(&key)).expect("it is there"));
+            server
+                .objects()
+                .put(&key, std::fs::read(folder.path(&key)).expect("it is there"));
         }
     }
     server
@@ -82,15 +86,23 @@ fn no_verb_prints_the_secrets_of_a_url() {
         for (url, more) in forms {
             let arguments: Vec<String> = call
                 .iter()
-                .map(|word| match word.trim_start_matches("--quick=").trim_start_matches("--temp=") {
-                    name @ ("A" | "G" | "N") => word.replace(name, &url(name)),
-                    _ => (*word).to_owned(),
+                .map(|word| {
+                    match word
+                        .trim_start_matches("--quick=")
+                        .trim_start_matches("--temp=")
+                    {
+                        name @ ("A" | "G" | "N") => word.replace(name, &url(name)),
+                        _ => (*word).to_owned(),
+                    }
                 })
                 .chain(more.iter().map(|word| (*word).to_owned()))
                 .collect();
             let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
             let Ran { out, err, status } = folder.run(&arguments);
-            assert!(!out.contains("SECRET") && !err.contains("SECRET"), "{call:?}: {status} {out} {err}");
+            assert!(
+                !out.contains("SECRET") && !err.contains("SECRET"),
+                "{call:?}: {status} {out} {err}"
+            );
             assert_ne!(status, 101, "{call:?}: {err}");
         }
         for made in ["new", "new.zarr"] {
@@ -99,9 +111,14 @@ fn no_verb_prints_the_secrets_of_a_url() {
     }
     // Each verb that takes a place is among them.
     for line in folder.good(&["man", "--markdown"]).lines() {
-        let Some(verb) = line.strip_prefix("## ndzarr ") else { continue };
+        let Some(verb) = line.strip_prefix("## ndzarr ") else {
+            continue;
+        };
         let is_called = CALLS.iter().any(|call| call[0] == verb);
-        assert!(is_called || ["completions", "man"].contains(&verb), "{verb}");
+        assert!(
+            is_called || ["completions", "man"].contains(&verb),
+            "{verb}"
+        );
     }
 }
 
@@ -118,5 +135,8 @@ fn the_place_without_them_is_named() {
     let folder = Folder::new();
     let server = server(&folder);
     let printed = folder.good(&["info", &format!("{}/a.zarr?sig=SECRET", server.url())]);
-    assert!(printed.starts_with(&format!("{}/a.zarr: an array", server.url())), "{printed}");
+    assert!(
+        printed.starts_with(&format!("{}/a.zarr: an array", server.url())),
+        "{printed}"
+    );
 }

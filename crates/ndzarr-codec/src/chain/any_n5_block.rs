@@ -27,7 +27,8 @@ impl CodecChain {
             return Ok((shape.to_vec(), object));
         }
         let stored_shape = self.stored(shape);
-        let (extent, elements) = block.decode_any(encoded, &stored_shape, self.pipe(), workspace)?;
+        let (extent, elements) =
+            block.decode_any(encoded, &stored_shape, self.pipe(), workspace)?;
         let mut size = vec![0; extent.len()];
         for (&axis, &n) in self.order.iter().zip(&extent) {
             size[axis] = n;
@@ -67,7 +68,10 @@ impl CodecChain {
     fn n5_block(&self) -> Result<&N5Block, CodecError> {
         match &self.stage_kind {
             StageKind::N5Block(block) => Ok(block),
-            _ => Err(CodecError::config("chain", "the chunks of this array are not N5 blocks")),
+            _ => Err(CodecError::config(
+                "chain",
+                "the chunks of this array are not N5 blocks",
+            )),
         }
     }
 }

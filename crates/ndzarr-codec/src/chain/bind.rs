@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use ndzarr_model::{
-    CodecConfig, CodecSpec, DataType, ElemKind, Endian, FillValue, N5BlockConfig, StoredType, VlenConfig,
+    CodecConfig, CodecSpec, DataType, ElemKind, Endian, FillValue, N5BlockConfig, StoredType,
+    VlenConfig,
 };
 
 use super::StageKind;
@@ -44,17 +45,29 @@ impl CodecChain {
     ) -> Result<Self, CodecError> {
         // A custom type is encoded as its layout.
         let layout = data_type.layout();
-        let input = StageInput { data_type: &layout, fill, ndim, binding };
-        if layout.elem_size().is_some_and(|size| fill.bytes().len() != size) {
+        let input = StageInput {
+            data_type: &layout,
+            fill,
+            ndim,
+            binding,
+        };
+        if layout
+            .elem_size()
+            .is_some_and(|size| fill.bytes().len() != size)
+        {
             let what = format!("the fill value is not one element of {layout}");
             return Err(CodecError::config("chain", what));
         }
         let mut specs = specs.iter();
         let mut reason = Reason::default();
         let (order, mut bound) = input.bind_stage(&mut specs, &mut reason)?;
-        let mut bytes_to_bytes = input.bind_bytes_to_bytes(specs.as_slice(), &mut bound, &mut reason)?;
+        let mut bytes_to_bytes =
+            input.bind_bytes_to_bytes(specs.as_slice(), &mut bound, &mut reason)?;
         if matches!(bound.kind, StageKind::N5Block(_)) && !bytes_to_bytes.is_empty() {
-            return Err(CodecError::config("n5_block", "codecs behind it are not part of N5"));
+            return Err(CodecError::config(
+                "n5_block",
+                "codecs behind it are not part of N5",
+            ));
         }
         bytes_to_bytes.extend(bound.compression);
         Ok(Self {
@@ -145,7 +158,9 @@ impl StageInput<'_> {
     ) -> Result<(Vec<usize>, BoundStage), CodecError> {
         let mut order: Vec<usize> = (0..self.ndim).collect();
         loop {
-            let spec = specs.next().ok_or_else(|| CodecError::config("chain", "has no array→bytes codec"))?;
+            let spec = specs
+                .next()
+                .ok_or_else(|| CodecError::config("chain", "has no array→bytes codec"))?;
             match &spec.config {
                 CodecConfig::Transpose { order: axes } => {
                     order = transposed(&order, axes)?;
@@ -153,7 +168,9 @@ impl StageInput<'_> {
                 }
                 // A reshape keeps the sequence of elements, and vlen codecs store nothing else of a
                 // shape.
-                CodecConfig::Reshape { .. } if self.are_vlen() && only_sequence(specs.as_slice()) => {
+                CodecConfig::Reshape { .. }
+                    if self.are_vlen() && only_sequence(specs.as_slice()) =>
+                {
                     reason.note(spec, "reshape");
                 }
                 config => {
@@ -180,10 +197,15 @@ impl StageInput<'_> {
                     *stage = self.registered_stage(config, &mut [].iter())?;
                     "zfpy"
                 }
-                CodecConfig::Transpose { .. } => return Err(out_of_order("transpose", "array→array")),
-                config if is_own_stage(config) => return Err(out_of_order("a second codec", "array→bytes")),
+                CodecConfig::Transpose { .. } => {
+                    return Err(out_of_order("transpose", "array→array"));
+                }
+                config if is_own_stage(config) => {
+                    return Err(out_of_order("a second codec", "array→bytes"));
+                }
                 config => {
-                    let (codec, output) = bytes_codec(config, stage.output.as_ref(), self.binding.registry)?;
+                    let (codec, output) =
+                        bytes_codec(config, stage.output.as_ref(), self.binding.registry)?;
                     stage.output = output;
                     let name = codec.name();
                     bytes_to_bytes.push(codec);
@@ -203,27 +225,43 @@ impl StageInput<'_> {
         following: &mut std::slice::Iter<'_, CodecSpec>,
     ) -> Result<BoundStage, CodecError> {
         const NAME: &str = "the array→bytes codec";
-        let Self { data_type, fill, ndim, binding } = *self;
+        let Self {
+            data_type,
+            fill,
+            ndim,
+            binding,
+        } = *self;
         match config {
-            CodecConfig::Bytes { endian } => {
-                Ok(self.raw(swap_of::one_order(data_type, *endian)?, endian.unwrap_or(Endian::NATIVE), NAME))
-            }
-            CodecConfig::LeafBytes { endians } => {
-                Ok(self.raw(swap_of::leaf_orders(data_type, endians)?, Endian::NATIVE, NAME))
-            }
+            CodecConfig::Bytes { endian } => Ok(self.raw(
+                swap_of::one_order(data_type, *endian)?,
+                endian.unwrap_or(Endian::NATIVE),
+                NAME,
+            )),
+            CodecConfig::LeafBytes { endians } => Ok(self.raw(
+                swap_of::leaf_orders(data_type, endians)?,
+                Endian::NATIVE,
+                NAME,
+            )),
             CodecConfig::Vlen(config) => {
                 let output = match config {
                     VlenConfig::Categorize(labels) => Some(labels.astype.clone()),
                     _ => None,
                 };
                 let vlen = Vlen::bind(config, data_type, binding.vlen_limit)?;
-                Ok(BoundStage { output, ..BoundStage::new(vlen, NAME) })
+                Ok(BoundStage {
+                    output,
+                    ..BoundStage::new(vlen, NAME)
+                })
             }
             CodecConfig::Sharding(config) => {
                 let sharding = Arc::new(Sharding::bind(config, data_type, fill, ndim, binding)?);
                 let kind = StageKind::Sharding(sharding.clone());
                 let unwritable = sharding.check_writable().err();
-                Ok(BoundStage { kind, unwritable, ..BoundStage::new(sharding, NAME) })
+                Ok(BoundStage {
+                    kind,
+                    unwritable,
+                    ..BoundStage::new(sharding, NAME)
+                })
             }
             CodecConfig::N5Block(config) => self.n5_block(config, NAME),
             config if self.are_vlen() => {
@@ -235,25 +273,57 @@ impl StageInput<'_> {
     }
 
     fn raw(&self, swap: Swap, endian: Endian, name: &'static str) -> BoundStage {
-        let output = Some(StoredType { data_type: self.data_type.clone(), endian });
-        let raw = Raw { swap, elem_size: self.elem_size() };
-        BoundStage { kind: StageKind::Raw, output, ..BoundStage::new(raw, name) }
+        let output = Some(StoredType {
+            data_type: self.data_type.clone(),
+            endian,
+        });
+        let raw = Raw {
+            swap,
+            elem_size: self.elem_size(),
+        };
+        BoundStage {
+            kind: StageKind::Raw,
+            output,
+            ..BoundStage::new(raw, name)
+        }
     }
 
-    fn n5_block(&self, config: &N5BlockConfig, name: &'static str) -> Result<BoundStage, CodecError> {
-        let Self { data_type, ndim, binding, .. } = *self;
-        let block = Arc::new(N5Block::bind(config.edge_blocks, data_type, ndim, binding.vlen_limit)?);
+    fn n5_block(
+        &self,
+        config: &N5BlockConfig,
+        name: &'static str,
+    ) -> Result<BoundStage, CodecError> {
+        let Self {
+            data_type,
+            ndim,
+            binding,
+            ..
+        } = *self;
+        let block = Arc::new(N5Block::bind(
+            config.edge_blocks,
+            data_type,
+            ndim,
+            binding.vlen_limit,
+        )?);
         let mut compression = None;
         let mut reason = Reason::default();
         if let Some(spec) = &config.compression {
-            let stored = StoredType { data_type: data_type.clone(), endian: Endian::Big };
+            let stored = StoredType {
+                data_type: data_type.clone(),
+                endian: Endian::Big,
+            };
             let (codec, _) = bytes_codec(&spec.config, Some(&stored), binding.registry)?;
             reason.note(spec, codec.name());
             compression = Some(codec);
         }
         let kind = StageKind::N5Block(block.clone());
         let unwritable = reason.error;
-        Ok(BoundStage { kind, compression, unwritable, ..BoundStage::new(block, name) })
+        Ok(BoundStage {
+            kind,
+            compression,
+            unwritable,
+            ..BoundStage::new(block, name)
+        })
     }
 
     /// The stage of a codec that the chain does not implement itself.
@@ -262,17 +332,34 @@ impl StageInput<'_> {
         config: &CodecConfig,
         following: &mut std::slice::Iter<'_, CodecSpec>,
     ) -> Result<BoundStage, CodecError> {
-        let Self { data_type, ndim, binding, .. } = *self;
-        match binding.registry.bind(config, Input::Elements { data_type, ndim })? {
+        let Self {
+            data_type,
+            ndim,
+            binding,
+            ..
+        } = *self;
+        match binding
+            .registry
+            .bind(config, Input::Elements { data_type, ndim })?
+        {
             Bound::ArrayToArray(codec) => {
                 let name = codec.name();
                 let stage = self.array_to_array(codec, std::mem::take(following).as_slice())?;
                 let unwritable = stage.rest.check_writable().err();
-                Ok(BoundStage { unwritable, ..BoundStage::new(stage, name) })
+                Ok(BoundStage {
+                    unwritable,
+                    ..BoundStage::new(stage, name)
+                })
             }
             Bound::ArrayToBytes(codec) => {
                 let name = codec.name();
-                Ok(BoundStage::new(ArrayToBytesStage { codec, elem_size: self.elem_size() }, name))
+                Ok(BoundStage::new(
+                    ArrayToBytesStage {
+                        codec,
+                        elem_size: self.elem_size(),
+                    },
+                    name,
+                ))
             }
             Bound::BytesToBytes(codec, _) => Err(out_of_order(codec.name(), "bytes→bytes")),
         }
@@ -293,7 +380,11 @@ impl StageInput<'_> {
         };
         let ndim = codec.encoded_ndim(self.ndim);
         let rest = CodecChain::bind_with(rest, &data_type, &fill, ndim, self.binding)?;
-        Ok(ArrayToArrayStage { codec, rest, elem_size: self.elem_size() })
+        Ok(ArrayToArrayStage {
+            codec,
+            rest,
+            elem_size: self.elem_size(),
+        })
     }
 }
 
@@ -313,12 +404,17 @@ fn bytes_codec(
 /// True if the chain implements the stage of this codec itself, rather than the registry.
 fn is_own_stage(config: &CodecConfig) -> bool {
     use CodecConfig as C;
-    matches!(config, C::Bytes { .. } | C::LeafBytes { .. } | C::Vlen(_) | C::Sharding(_) | C::N5Block(_))
+    matches!(
+        config,
+        C::Bytes { .. } | C::LeafBytes { .. } | C::Vlen(_) | C::Sharding(_) | C::N5Block(_)
+    )
 }
 
 /// True if these codecs, up to the array→bytes one, depend only on the sequence of elements.
 fn only_sequence(specs: &[CodecSpec]) -> bool {
-    let rest = specs.iter().find(|spec| !matches!(spec.config, CodecConfig::Reshape { .. }));
+    let rest = specs
+        .iter()
+        .find(|spec| !matches!(spec.config, CodecConfig::Reshape { .. }));
     rest.is_some_and(|spec| matches!(spec.config, CodecConfig::Vlen(_)))
 }
 
@@ -326,9 +422,14 @@ fn only_sequence(specs: &[CodecSpec]) -> bool {
 fn transposed(order: &[usize], axes: &[usize]) -> Result<Vec<usize>, CodecError> {
     let mut seen = vec![false; order.len()];
     let permutation = axes.len() == order.len()
-        && axes.iter().all(|&axis| axis < order.len() && !std::mem::replace(&mut seen[axis], true));
+        && axes
+            .iter()
+            .all(|&axis| axis < order.len() && !std::mem::replace(&mut seen[axis], true));
     if !permutation {
-        let what = format!("order {axes:?} is not a permutation of {} axes", order.len());
+        let what = format!(
+            "order {axes:?} is not a permutation of {} axes",
+            order.len()
+        );
         return Err(CodecError::config("transpose", what));
     }
     Ok(axes.iter().map(|&axis| order[axis]).collect())

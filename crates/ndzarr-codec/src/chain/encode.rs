@@ -24,8 +24,13 @@ impl CodecChain {
         let is_c_order = self.is_c_order();
         let size = self.elem_size;
         if is_c_order && *self.stage.swap() == Swap::None {
-            let elements = Elements::Fixed { bytes: elements, size };
-            return self.stage.encode(elements, shape, self.pipe(), workspace, out);
+            let elements = Elements::Fixed {
+                bytes: elements,
+                size,
+            };
+            return self
+                .stage
+                .encode(elements, shape, self.pipe(), workspace, out);
         }
         let mut buffer = bounded::take(workspace, elements.len())?;
         if is_c_order {
@@ -33,8 +38,14 @@ impl CodecChain {
         } else {
             let extent = bounded::extent(shape);
             let stored_extent = self.stored(&extent);
-            let from = Strided { offset: 0, strides: &self.stored(&c_strides(&extent)) };
-            let to = Strided { offset: 0, strides: &c_strides(&stored_extent) };
+            let from = Strided {
+                offset: 0,
+                strides: &self.stored(&c_strides(&extent)),
+            };
+            let to = Strided {
+                offset: 0,
+                strides: &c_strides(&stored_extent),
+            };
             strided::copy(&stored_extent, size, elements, from, buffer.bytes_mut(), to);
         }
         let result = self.encode_stored(buffer.bytes_mut(), &self.stored(shape), workspace, out);
@@ -57,8 +68,12 @@ impl CodecChain {
         self.check_writable()?;
         self.expect_elements(elements, stored_shape)?;
         self.stage.swap().apply(elements);
-        let elements = Elements::Fixed { bytes: elements, size: self.elem_size };
-        self.stage.encode(elements, stored_shape, self.pipe(), workspace, out)
+        let elements = Elements::Fixed {
+            bytes: elements,
+            size: self.elem_size,
+        };
+        self.stage
+            .encode(elements, stored_shape, self.pipe(), workspace, out)
     }
 
     /// Encodes an array of elements of variable size: slots of `bytes` in C order over the *stored*
@@ -80,17 +95,27 @@ impl CodecChain {
             let what = format!("{} elements for the shape {stored_shape:?}", slots.len());
             return Err(CodecError::encode("chain", what));
         }
-        self.stage.encode(Elements::Vlen { slots, bytes }, stored_shape, self.pipe(), workspace, out)
+        self.stage.encode(
+            Elements::Vlen { slots, bytes },
+            stored_shape,
+            self.pipe(),
+            workspace,
+            out,
+        )
     }
 
     fn expect_elements(&self, elements: &[u8], shape: &[u64]) -> Result<(), CodecError> {
         if self.kind == ElemKind::Vlen {
             return Err(CodecError::encode("chain", "the elements vary in size"));
         }
-        if shape.len() == self.order.len() && bounded::byte_len(shape, self.elem_size) == Some(elements.len())
+        if shape.len() == self.order.len()
+            && bounded::byte_len(shape, self.elem_size) == Some(elements.len())
         {
             return Ok(());
         }
-        Err(CodecError::encode("chain", format!("{} bytes for the shape {shape:?}", elements.len())))
+        Err(CodecError::encode(
+            "chain",
+            format!("{} bytes for the shape {shape:?}", elements.len()),
+        ))
     }
 }

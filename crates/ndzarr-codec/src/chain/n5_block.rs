@@ -58,19 +58,33 @@ impl N5Block {
             DataType::String => Content::Strings,
             DataType::Object => Content::Object,
             other if other.elem_size().is_some() => Content::Numbers,
-            other => return Err(CodecError::config(NAME, format!("does not take elements of {other}"))),
+            other => {
+                return Err(CodecError::config(
+                    NAME,
+                    format!("does not take elements of {other}"),
+                ));
+            }
         };
         // For strings and objects the header counts bytes.
         let elem_size = data_type.elem_size().unwrap_or(1);
         if i16::try_from(ndim).is_err() {
-            return Err(CodecError::config(NAME, format!("{ndim} dimensions are too many")));
+            return Err(CodecError::config(
+                NAME,
+                format!("{ndim} dimensions are too many"),
+            ));
         }
         let swap = match data_type.swap_width() {
             1 => Swap::None,
             width if Endian::NATIVE == Endian::Little => Swap::Every(width),
             _ => Swap::None,
         };
-        Ok(Self { content, elem_size, swap, edge_blocks, limit })
+        Ok(Self {
+            content,
+            elem_size,
+            swap,
+            edge_blocks,
+            limit,
+        })
     }
 
     pub(crate) fn truncates(&self) -> bool {
@@ -81,7 +95,9 @@ impl N5Block {
     /// Strings missing at the end are empty, as Java reads them.
     fn decode_strings(
         &self,
-        Value { bytes, shape, pipe, .. }: Value<'_>,
+        Value {
+            bytes, shape, pipe, ..
+        }: Value<'_>,
         workspace: &mut Workspace,
         put: &mut Put<'_>,
     ) -> Result<(), CodecError> {
@@ -89,13 +105,22 @@ impl N5Block {
             let what = "the blocks of this type have no elements: each is a single value";
             return Err(CodecError::config(NAME, what));
         }
-        let Header { extent, n_elements, payload } = self.header(bytes, shape)?;
+        let Header {
+            extent,
+            n_elements,
+            payload,
+        } = self.header(bytes, shape)?;
         let n = n_slots(&extent, self.limit)?;
         // The size in the header is only an upper bound, no reason to allocate memory.
-        let max = usize::try_from(n_elements).unwrap_or(self.limit).min(self.limit);
+        let max = usize::try_from(n_elements)
+            .unwrap_or(self.limit)
+            .min(self.limit);
         pipe.lend(payload, max, workspace, |strings, _| {
             if strings.len() as u64 != n_elements {
-                let what = format!("{} bytes of text, but the header states {n_elements}", strings.len());
+                let what = format!(
+                    "{} bytes of text, but the header states {n_elements}",
+                    strings.len()
+                );
                 return Err(CodecError::corrupt(NAME, what));
             }
             let mut slots = Vec::new();
@@ -110,7 +135,13 @@ impl N5Block {
                 start += string.len();
             }
             slots.resize(n, VlenSlot::default());
-            put(Elements::Vlen { slots: &slots, bytes: strings }, &extent);
+            put(
+                Elements::Vlen {
+                    slots: &slots,
+                    bytes: strings,
+                },
+                &extent,
+            );
             Ok(())
         })
     }
@@ -118,13 +149,19 @@ impl N5Block {
     /// The payload of a block of strings.
     fn strings_payload(&self, slots: &[VlenSlot], bytes: &[u8]) -> Result<Vec<u8>, CodecError> {
         if self.content != Content::Strings {
-            return Err(CodecError::encode(NAME, "the blocks of this type have no elements"));
+            return Err(CodecError::encode(
+                NAME,
+                "the blocks of this type have no elements",
+            ));
         }
         let mut payload = Vec::new();
         for slot in slots {
             let string = slot.of(bytes);
             if string.contains(&0) {
-                return Err(CodecError::encode(NAME, "N5 cannot store a string that contains NUL"));
+                return Err(CodecError::encode(
+                    NAME,
+                    "N5 cannot store a string that contains NUL",
+                ));
             }
             sink::reserve(&mut payload, string.len() + 1)?;
             payload.extend_from_slice(string);
@@ -143,12 +180,23 @@ impl N5Block {
         let mut rest = encoded;
         let mode = u16::from_be_bytes(take(&mut rest)?);
         if mode != 2 {
-            return Err(CodecError::corrupt(NAME, format!("mode {mode} in a dataset of objects")));
+            return Err(CodecError::corrupt(
+                NAME,
+                format!("mode {mode} in a dataset of objects"),
+            ));
         }
         let n = u64::from(u32::from_be_bytes(take(&mut rest)?));
         let max = usize::try_from(n).unwrap_or(self.limit).min(self.limit);
         let mut object = Vec::new();
-        pipe.decode(rest, max, Dst::Grow { buf: &mut object, max }, workspace)?;
+        pipe.decode(
+            rest,
+            max,
+            Dst::Grow {
+                buf: &mut object,
+                max,
+            },
+            workspace,
+        )?;
         if object.len() as u64 != n {
             let what = format!("{} bytes, but the header states {n}", object.len());
             return Err(CodecError::corrupt(NAME, what));
@@ -188,7 +236,11 @@ impl N5Block {
         pipe: Pipe<'_>,
         workspace: &mut Workspace,
     ) -> Result<(Vec<u64>, Vec<u8>), CodecError> {
-        let Header { extent, n_elements, payload } = self.header(value, shape)?;
+        let Header {
+            extent,
+            n_elements,
+            payload,
+        } = self.header(value, shape)?;
         let byte_len = self.byte_len(n_elements)?;
         let mut elements = Vec::new();
         // The metadata backs memory for the size of a block, but not for more elements that a block
@@ -201,7 +253,8 @@ impl N5Block {
                 elements.extend_from_slice(bytes);
             }
         };
-        pipe.trusting(declared).decode_chunk(payload, byte_len, workspace, keep)?;
+        pipe.trusting(declared)
+            .decode_chunk(payload, byte_len, workspace, keep)?;
         kept?;
         self.swap.apply(&mut elements);
         Ok((extent, elements))
@@ -227,7 +280,11 @@ impl N5Block {
         out: &mut Vec<u8>,
     ) -> Result<(), CodecError> {
         let places = bounded::byte_len(shape, self.elem_size);
-        let mode = if places == Some(elements.len()) { Mode::Plain } else { Mode::Counted };
+        let mode = if places == Some(elements.len()) {
+            Mode::Plain
+        } else {
+            Mode::Counted
+        };
         self.swap.apply(elements);
         self.encode_payload(elements, shape, mode, pipe, workspace, out)
     }
@@ -253,8 +310,9 @@ impl N5Block {
         out.extend_from_slice(&(stored_shape.len() as u16).to_be_bytes());
         for &n in stored_shape.iter().rev() {
             // Java reads the sizes as signed.
-            let n = i32::try_from(n)
-                .map_err(|_| CodecError::encode(NAME, format!("a block cannot be {n} elements long")))?;
+            let n = i32::try_from(n).map_err(|_| {
+                CodecError::encode(NAME, format!("a block cannot be {n} elements long"))
+            })?;
             out.extend_from_slice(&n.to_be_bytes());
         }
         if mode == Mode::Counted {
@@ -271,25 +329,38 @@ impl N5Block {
 
     /// Reads and checks the header: mode, number of dimensions, sizes, and the count, if the block
     /// has one.
-    fn header<'a>(&self, encoded: &'a [u8], stored_shape: &[u64]) -> Result<Header<'a>, CodecError> {
+    fn header<'a>(
+        &self,
+        encoded: &'a [u8],
+        stored_shape: &[u64],
+    ) -> Result<Header<'a>, CodecError> {
         let mut rest = encoded;
         let mode = u16::from_be_bytes(take(&mut rest)?);
         if mode == 2 {
-            return Err(CodecError::corrupt(NAME, "mode 2 (object) in a dataset of another type"));
+            return Err(CodecError::corrupt(
+                NAME,
+                "mode 2 (object) in a dataset of another type",
+            ));
         }
         if mode > 2 {
             return Err(CodecError::corrupt(NAME, format!("unknown mode {mode}")));
         }
         let ndim = u16::from_be_bytes(take(&mut rest)?);
         if usize::from(ndim) != stored_shape.len() {
-            let what = format!("{ndim} dimensions, but the dataset has {}", stored_shape.len());
+            let what = format!(
+                "{ndim} dimensions, but the dataset has {}",
+                stored_shape.len()
+            );
             return Err(CodecError::corrupt(NAME, what));
         }
         let mut extent = vec![0; stored_shape.len()];
         for (axis, n) in extent.iter_mut().enumerate().rev() {
             *n = u64::from(u32::from_be_bytes(take(&mut rest)?));
             if *n > stored_shape[axis] {
-                let what = format!("a size of {n}, but the block size is {}", stored_shape[axis]);
+                let what = format!(
+                    "a size of {n}, but the block size is {}",
+                    stored_shape[axis]
+                );
                 return Err(CodecError::corrupt(NAME, what));
             }
         }
@@ -298,8 +369,16 @@ impl N5Block {
             .try_fold(1u64, |product, &n| product.checked_mul(n))
             .filter(|n| bounded::byte_len(&[*n], self.elem_size).is_some())
             .ok_or_else(|| CodecError::corrupt(NAME, format!("sizes {extent:?} are too large")))?;
-        let n_elements = if mode == 1 { u64::from(u32::from_be_bytes(take(&mut rest)?)) } else { n_places };
-        Ok(Header { extent, n_elements, payload: rest })
+        let n_elements = if mode == 1 {
+            u64::from(u32::from_be_bytes(take(&mut rest)?))
+        } else {
+            n_places
+        };
+        Ok(Header {
+            extent,
+            n_elements,
+            payload: rest,
+        })
     }
 }
 
@@ -322,10 +401,16 @@ impl Stage for Arc<N5Block> {
             return self.decode_strings(value, workspace, put);
         }
         let size = self.elem_size;
-        let Payload { bytes, extent, byte_len } = self.payload(value.bytes, value.shape)?;
-        value.pipe.decode_chunk(bytes, byte_len, workspace, |bytes| {
-            put(Elements::Fixed { bytes, size }, &extent);
-        })
+        let Payload {
+            bytes,
+            extent,
+            byte_len,
+        } = self.payload(value.bytes, value.shape)?;
+        value
+            .pipe
+            .decode_chunk(bytes, byte_len, workspace, |bytes| {
+                put(Elements::Fixed { bytes, size }, &extent);
+            })
     }
 
     fn encode(
@@ -350,13 +435,21 @@ impl Stage for Arc<N5Block> {
 
 impl Plain for N5Block {
     fn payload<'v>(&self, value: &'v [u8], shape: &'v [u64]) -> Result<Payload<'v>, CodecError> {
-        let Header { extent, n_elements, payload } = self.header(value, shape)?;
+        let Header {
+            extent,
+            n_elements,
+            payload,
+        } = self.header(value, shape)?;
         let places: u64 = extent.iter().product();
         if n_elements != places {
             let what = format!("a varlength block of {n_elements} elements for {places} places");
             return Err(CodecError::OtherCount { codec: NAME, what });
         }
-        Ok(Payload { bytes: payload, extent: extent.into(), byte_len: self.byte_len(n_elements)? })
+        Ok(Payload {
+            bytes: payload,
+            extent: extent.into(),
+            byte_len: self.byte_len(n_elements)?,
+        })
     }
 }
 

@@ -14,14 +14,16 @@ impl CodecChain {
     /// be encoded at once.
     #[must_use]
     pub fn piece_len(&self, shape: &[u64]) -> Option<NonZeroUsize> {
-        self.piecewise_encoder(shape).map(|(_, _, piece_len)| piece_len)
+        self.piecewise_encoder(shape)
+            .map(|(_, _, piece_len)| piece_len)
     }
 
     /// The codec that encodes an array of this shape in pieces, and the lengths in bytes of all
     /// elements and of a piece.
     fn piecewise_encoder(&self, shape: &[u64]) -> Option<(&dyn EncodePieces, usize, NonZeroUsize)> {
         let is_raw = matches!(self.stage_kind, StageKind::Raw);
-        let byte_len = bounded::byte_len(shape, self.elem_size).filter(|_| is_raw && self.is_c_order())?;
+        let byte_len =
+            bounded::byte_len(shape, self.elem_size).filter(|_| is_raw && self.is_c_order())?;
         let (codec, piece_len) = self.pipe().piecewise_encoder(byte_len)?;
         let is_part = piece_len.get() < byte_len && piece_len.get() % self.elem_size == 0;
         is_part.then_some((codec, byte_len, piece_len))
@@ -32,7 +34,8 @@ impl CodecChain {
     /// memory that is aligned for every element type. It may get the same range twice.
     ///
     /// # Errors
-    /// The chain has no [`piece_len`](Self::piece_len) for the shape, or an error of [`encode`](Self::encode).
+    /// The chain has no [`piece_len`](Self::piece_len) for the shape, or an error of
+    /// [`encode`](Self::encode).
     ///
     /// ```
     /// use ndzarr_codec::{CodecChain, CodecRegistry, Workspace};
@@ -102,7 +105,12 @@ mod tests {
             sink::store("plain", src, dst)
         }
 
-        fn encode(&self, src: &[u8], dst: &mut Vec<u8>, _: &mut Workspace) -> Result<(), CodecError> {
+        fn encode(
+            &self,
+            src: &[u8],
+            dst: &mut Vec<u8>,
+            _: &mut Workspace,
+        ) -> Result<(), CodecError> {
             dst.clear();
             dst.extend_from_slice(src);
             Ok(())
@@ -138,17 +146,24 @@ mod tests {
     }
 
     fn chain(endian: Endian, piece_len: usize) -> CodecChain {
-        let specs = [CodecSpec::from(CodecConfig::Bytes { endian: Some(endian) })];
+        let specs = [CodecSpec::from(CodecConfig::Bytes {
+            endian: Some(endian),
+        })];
         let fill = FillValue::defined(0u16.to_ne_bytes());
         let uint16 = DataType::UInt { bits: 16 };
-        let mut chain = CodecChain::bind(&specs, &uint16, &fill, 2, &CodecRegistry::new()).expect("a chain");
+        let mut chain =
+            CodecChain::bind(&specs, &uint16, &fill, 2, &CodecRegistry::new()).expect("a chain");
         chain.bytes_to_bytes = vec![Link::capable(Plain { piece_len })];
         chain
     }
 
     #[test]
     fn pieces_are_whole_elements_and_fewer_than_all() {
-        let piece_len = |len| chain(Endian::Little, len).piece_len(&[2, 3]).map(NonZeroUsize::get);
+        let piece_len = |len| {
+            chain(Endian::Little, len)
+                .piece_len(&[2, 3])
+                .map(NonZeroUsize::get)
+        };
         assert_eq!(
             [0, 1, 2, 5, 10, 12, 14].map(piece_len),
             [None, None, Some(2), None, Some(10), None, None]
@@ -163,13 +178,23 @@ mod tests {
         for (endian, stored) in [(Endian::Little, [1, 2, 3, 4]), (Endian::Big, [2, 1, 4, 3])] {
             let mut workspace = Workspace::new();
             let mut out = Vec::new();
-            let elements: Vec<u8> = [0x0201u16, 0x0403].iter().flat_map(|n| n.to_ne_bytes()).collect();
-            let mut make = |range: Range<usize>, piece: &mut [u8]| piece.copy_from_slice(&elements[range]);
+            let elements: Vec<u8> = [0x0201u16, 0x0403]
+                .iter()
+                .flat_map(|n| n.to_ne_bytes())
+                .collect();
+            let mut make =
+                |range: Range<usize>, piece: &mut [u8]| piece.copy_from_slice(&elements[range]);
             let chain = chain(endian, 2);
-            chain.encode_pieces(&[1, 2], &mut make, &mut workspace, &mut out).expect("it encodes");
+            chain
+                .encode_pieces(&[1, 2], &mut make, &mut workspace, &mut out)
+                .expect("it encodes");
             assert_eq!(out, stored, "{endian:?}");
-            chain.encode_pieces(&[1, 1], &mut make, &mut workspace, &mut out).expect_err("one is the whole");
-            chain.encode_pieces(&[2], &mut make, &mut workspace, &mut out).expect_err("two axes");
+            chain
+                .encode_pieces(&[1, 1], &mut make, &mut workspace, &mut out)
+                .expect_err("one is the whole");
+            chain
+                .encode_pieces(&[2], &mut make, &mut workspace, &mut out)
+                .expect_err("two axes");
         }
     }
 }

@@ -65,8 +65,13 @@ impl CodecChain {
         let a = plain.payload(encoded[0], &shape_a).ok()?;
         let b = plain.payload(encoded[1], &shape_b).ok()?;
         let byte_len = [a.byte_len, b.byte_len];
-        let [first, second] = self.pipe().decode_two([a.bytes, b.bytes], byte_len, workspace)?;
-        let ahead = |buffer, extent: Cow<'_, [u64]>| Ahead { buffer, extent: extent.into_owned() };
+        let [first, second] = self
+            .pipe()
+            .decode_two([a.bytes, b.bytes], byte_len, workspace)?;
+        let ahead = |buffer, extent: Cow<'_, [u64]>| Ahead {
+            buffer,
+            extent: extent.into_owned(),
+        };
         Some([ahead(first, a.extent), ahead(second, b.extent)])
     }
 
@@ -81,7 +86,10 @@ impl CodecChain {
         workspace: &mut Workspace,
         put: impl FnOnce(Elements<'_>, &Layout) -> Result<(), E>,
     ) -> Result<(), E> {
-        let elements = Elements::Fixed { bytes: ahead.buffer.bytes(), size: self.elem_size };
+        let elements = Elements::Fixed {
+            bytes: ahead.buffer.bytes(),
+            size: self.elem_size,
+        };
         let result = put(elements, &self.layout(&ahead.extent));
         workspace.give(ahead.buffer);
         result

@@ -18,7 +18,11 @@ pub(crate) struct AsType {
 impl AsType {
     pub(crate) fn new(types: &FilterTypes) -> Result<Self, CodecError> {
         let (decode_dtype, encode_dtype) = both_numbers(NAME, types)?;
-        Ok(Self { types: types.clone(), decode_dtype, encode_dtype })
+        Ok(Self {
+            types: types.clone(),
+            decode_dtype,
+            encode_dtype,
+        })
     }
 }
 
@@ -30,12 +34,20 @@ impl Filter for AsType {
     }
 
     fn encode(&self, elements: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
-        convert_each((self.decode_dtype, elements), (self.encode_dtype, out), |x| x);
+        convert_each(
+            (self.decode_dtype, elements),
+            (self.encode_dtype, out),
+            |x| x,
+        );
         Ok(())
     }
 
     fn decode(&self, encoded: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
-        convert_each((self.encode_dtype, encoded), (self.decode_dtype, out), |y| y);
+        convert_each(
+            (self.encode_dtype, encoded),
+            (self.decode_dtype, out),
+            |y| y,
+        );
         Ok(())
     }
 }

@@ -38,7 +38,9 @@ impl BytesToBytes for Base64 {
         let len = src.len().div_ceil(3).saturating_mul(4);
         sink::reserve(dst, len)?;
         dst.resize(len, 0);
-        STANDARD.encode_slice(src, dst).map_err(|error| CodecError::encode(NAME, error))?;
+        STANDARD
+            .encode_slice(src, dst)
+            .map_err(|error| CodecError::encode(NAME, error))?;
         Ok(())
     }
 
@@ -53,7 +55,10 @@ impl BytesToBytes for Base64 {
 
 fn decoded_len(src: &[u8]) -> Result<usize, CodecError> {
     if !src.len().is_multiple_of(4) {
-        return Err(CodecError::corrupt(NAME, format!("{} digits are not whole groups of 4", src.len())));
+        return Err(CodecError::corrupt(
+            NAME,
+            format!("{} digits are not whole groups of 4", src.len()),
+        ));
     }
     Ok(src.len() / 4 * 3 - padding(src))
 }

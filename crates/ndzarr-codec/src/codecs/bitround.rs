@@ -40,37 +40,56 @@ impl Bitround {
     pub(crate) fn new(keepbits: u32, input: &StoredType, rules: Rules) -> Result<Self, CodecError> {
         let data_type = &input.data_type;
         let kind = match (kind(data_type), rules) {
-            (Some(Kind::Float { mantissa, .. }), Rules::Numcodecs) if keepbits > mantissa => {
-                Err(format!("{data_type} has {mantissa} bits of mantissa, fewer than {keepbits}"))
+            (Some(Kind::Float { mantissa, .. }), Rules::Numcodecs) if keepbits > mantissa => Err(
+                format!("{data_type} has {mantissa} bits of mantissa, fewer than {keepbits}"),
+            ),
+            (Some(Kind::Int { .. }), Rules::Numcodecs) | (None, _) => {
+                Err(format!("takes no {data_type}"))
             }
-            (Some(Kind::Int { .. }), Rules::Numcodecs) | (None, _) => Err(format!("takes no {data_type}")),
             (Some(kind), _) => Ok(kind),
         };
         if let (Err(what), Rules::Registry) = (&kind, rules) {
             return Err(CodecError::config(NAME, what));
         }
-        let types = FilterTypes { dtype: input.clone(), astype: input.clone() };
-        Ok(Self { keepbits, types, kind })
+        let types = FilterTypes {
+            dtype: input.clone(),
+            astype: input.clone(),
+        };
+        Ok(Self {
+            keepbits,
+            types,
+            kind,
+        })
     }
 }
 
 fn kind(data_type: &DataType) -> Option<Kind> {
     let float = |bits: u8| match bits {
-        16 => Some(Kind::Float { size: 2, mantissa: 10 }),
-        32 => Some(Kind::Float { size: 4, mantissa: 23 }),
-        64 => Some(Kind::Float { size: 8, mantissa: 52 }),
+        16 => Some(Kind::Float {
+            size: 2,
+            mantissa: 10,
+        }),
+        32 => Some(Kind::Float {
+            size: 4,
+            mantissa: 23,
+        }),
+        64 => Some(Kind::Float {
+            size: 8,
+            mantissa: 52,
+        }),
         _ => None,
     };
     match *data_type {
         DataType::Float { bits } => float(bits),
         DataType::Complex { bits } => float(bits / 2),
         DataType::ComplexOf(ComplexPart::Float16) => float(16),
-        DataType::BFloat16 | DataType::ComplexOf(ComplexPart::BFloat16) => {
-            Some(Kind::Float { size: 2, mantissa: 7 })
-        }
-        DataType::Int { bits } | DataType::UInt { bits } if bits >= 8 => {
-            Some(Kind::Int { size: usize::from(bits) / 8 })
-        }
+        DataType::BFloat16 | DataType::ComplexOf(ComplexPart::BFloat16) => Some(Kind::Float {
+            size: 2,
+            mantissa: 7,
+        }),
+        DataType::Int { bits } | DataType::UInt { bits } if bits >= 8 => Some(Kind::Int {
+            size: usize::from(bits) / 8,
+        }),
         DataType::DateTime64 { .. } | DataType::TimeDelta64 { .. } => Some(Kind::Int { size: 8 }),
         _ => None,
     }
@@ -85,7 +104,11 @@ impl Filter for Bitround {
 
     fn encode(&self, elements: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
         out.copy_from_slice(elements);
-        match *self.kind.as_ref().map_err(|what| CodecError::encode(NAME, what))? {
+        match *self
+            .kind
+            .as_ref()
+            .map_err(|what| CodecError::encode(NAME, what))?
+        {
             Kind::Float { mantissa, .. } if self.keepbits >= mantissa => {}
             Kind::Float { size, mantissa } => {
                 let dropped = mantissa - self.keepbits;
@@ -93,15 +116,27 @@ impl Filter for Bitround {
                 change_each(size, out, |bits| {
                     // Non-finite numbers have all bits of the exponent set.
                     let is_finite = bits >> mantissa & exponent != exponent;
-                    if is_finite { rounded(bits, dropped) as u64 } else { bits }
+                    if is_finite {
+                        rounded(bits, dropped) as u64
+                    } else {
+                        bits
+                    }
                 });
             }
             Kind::Int { size } => change_each(size, out, |bits| {
                 let dropped = (u64::BITS - bits.leading_zeros()).saturating_sub(self.keepbits);
                 let rounded = rounded(bits, dropped);
                 let max = u64::MAX >> (64 - 8 * size as u32);
-                let rounded_down = max.checked_shr(dropped).unwrap_or(0).checked_shl(dropped).unwrap_or(0);
-                if rounded > u128::from(max) { rounded_down } else { rounded as u64 }
+                let rounded_down = max
+                    .checked_shr(dropped)
+                    .unwrap_or(0)
+                    .checked_shl(dropped)
+                    .unwrap_or(0);
+                if rounded > u128::from(max) {
+                    rounded_down
+                } else {
+                    rounded as u64
+                }
             }),
         }
         Ok(())

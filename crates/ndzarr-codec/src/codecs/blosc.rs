@@ -33,11 +33,20 @@ pub(crate) struct Blosc {
 
 impl Blosc {
     pub(crate) fn new(config: &BloscConfig, elem_size: usize) -> Self {
-        Self { config: *config, elem_size }
+        Self {
+            config: *config,
+            elem_size,
+        }
     }
 
     fn parameters(&self) -> Result<Compress, CodecError> {
-        let BloscConfig { cname, clevel, shuffle, typesize, blocksize } = self.config;
+        let BloscConfig {
+            cname,
+            clevel,
+            shuffle,
+            typesize,
+            blocksize,
+        } = self.config;
         let typesize = match typesize.unwrap_or(self.elem_size) {
             0 => return Err(CodecError::encode(NAME, "a typesize of 0")),
             size if size > MAX_TYPESIZE => 1,
@@ -112,12 +121,19 @@ impl BytesToBytes for Blosc {
         Ok(out.len())
     }
 
-    fn encode(&self, src: &[u8], dst: &mut Vec<u8>, workspace: &mut Workspace) -> Result<(), CodecError> {
+    fn encode(
+        &self,
+        src: &[u8],
+        dst: &mut Vec<u8>,
+        workspace: &mut Workspace,
+    ) -> Result<(), CodecError> {
         self.compress(src.len(), &mut &*src, dst, workspace)
     }
 
     fn decoded_len(&self, src: &[u8]) -> Result<Option<u64>, CodecError> {
-        Header::parse(src).map(|header| Some(header.nbytes() as u64)).map_err(decode_error)
+        Header::parse(src)
+            .map(|header| Some(header.nbytes() as u64))
+            .map_err(decode_error)
     }
 }
 
@@ -144,7 +160,10 @@ impl EncodePieces for Blosc {
         workspace: &mut Workspace,
     ) -> Result<(), CodecError> {
         let piece_len = ndzarr_blosc::block_len(byte_len, &self.parameters()?);
-        let mut content = BlocksOnDemand { make, buffer: bounded::take(workspace, piece_len)? };
+        let mut content = BlocksOnDemand {
+            make,
+            buffer: bounded::take(workspace, piece_len)?,
+        };
         let result = self.compress(byte_len, &mut content, dst, workspace);
         workspace.give(content.buffer);
         result
@@ -154,7 +173,11 @@ impl EncodePieces for Blosc {
 impl DecodeParts for Blosc {
     fn block_len(&self, src: &[u8]) -> Result<Option<NonZeroUsize>, CodecError> {
         let header = Header::parse(src).map_err(decode_error)?;
-        Ok(NonZeroUsize::new(if header.is_stored() { STORED_BLOCK } else { header.blocksize() }))
+        Ok(NonZeroUsize::new(if header.is_stored() {
+            STORED_BLOCK
+        } else {
+            header.blocksize()
+        }))
     }
 
     fn decode_parts(

@@ -40,7 +40,10 @@ impl BytesToBytes for Bz2 {
 
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>, _: &mut Workspace) -> Result<(), CodecError> {
         if !(1..=9).contains(&self.level) {
-            return Err(CodecError::encode(NAME, format!("level {} is not within 1 to 9", self.level)));
+            return Err(CodecError::encode(
+                NAME,
+                format!("level {} is not within 1 to 9", self.level),
+            ));
         }
         let mut state = Compress::new(Compression::new(self.level), 0);
         dst.clear();
@@ -51,8 +54,9 @@ impl BytesToBytes for Bz2 {
                 Some(step) if step.len() < rest.len() => (step, Action::Run),
                 _ => (rest, Action::Finish),
             };
-            let status =
-                state.compress_vec(step, dst, action).map_err(|error| CodecError::encode(NAME, error))?;
+            let status = state
+                .compress_vec(step, dst, action)
+                .map_err(|error| CodecError::encode(NAME, error))?;
             if status == Status::StreamEnd {
                 return Ok(());
             }
@@ -75,7 +79,11 @@ fn decode_stream<'s>(src: &'s [u8], sink: &mut Sink<'_>) -> Result<&'s [u8], Cod
         sink.advance((state.total_out() - total_out) as usize)?;
         match status {
             Status::StreamEnd => return Ok(&src[state.total_in() as usize..]),
-            Status::MemNeeded => return Err(CodecError::OutOfMemory { byte_len: DECODER_BYTES }),
+            Status::MemNeeded => {
+                return Err(CodecError::OutOfMemory {
+                    byte_len: DECODER_BYTES,
+                });
+            }
             _ if state.total_in() == total_in && state.total_out() == total_out => {
                 return Err(sink::truncated(NAME));
             }

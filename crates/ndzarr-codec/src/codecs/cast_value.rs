@@ -35,13 +35,26 @@ impl CastValue {
         let from = refuse_bool(numbers(NAME, data_type)?)?;
         let to = refuse_bool(numbers(NAME, &config.data_type)?)?;
         if config.out_of_range == Some(OutOfRange::Wrap) && to.is_float() {
-            return Err(CodecError::config(NAME, "out_of_range \"wrap\" is for integers"));
+            return Err(CodecError::config(
+                NAME,
+                "out_of_range \"wrap\" is for integers",
+            ));
         }
-        let CastValueConfig { rounding, out_of_range, .. } = *config;
+        let CastValueConfig {
+            rounding,
+            out_of_range,
+            ..
+        } = *config;
         // Decoding has nothing to wrap if the elements are floats.
-        let decode_out_of_range = out_of_range.filter(|how| *how == OutOfRange::Clamp || !from.is_float());
-        let encode =
-            Cast { from, to, map: scalar_map(&config.encode_map, from, to)?, rounding, out_of_range };
+        let decode_out_of_range =
+            out_of_range.filter(|how| *how == OutOfRange::Clamp || !from.is_float());
+        let encode = Cast {
+            from,
+            to,
+            map: scalar_map(&config.encode_map, from, to)?,
+            rounding,
+            out_of_range,
+        };
         let decode = Cast {
             from: to,
             to: from,
@@ -49,7 +62,11 @@ impl CastValue {
             rounding,
             out_of_range: decode_out_of_range,
         };
-        Ok(Self { data_type: config.data_type.clone(), encode, decode })
+        Ok(Self {
+            data_type: config.data_type.clone(),
+            encode,
+            decode,
+        })
     }
 }
 
@@ -65,7 +82,10 @@ fn scalar_map(
         }
         Ok(numbers.load(bytes))
     };
-    entries.iter().map(|(key, value)| Ok((number(from, key)?, number(to, value)?))).collect()
+    entries
+        .iter()
+        .map(|(key, value)| Ok((number(from, key)?, number(to, value)?)))
+        .collect()
 }
 
 impl ArrayToArray for CastValue {
@@ -79,7 +99,10 @@ impl ArrayToArray for CastValue {
 
     fn encoded_fill(&self, fill: &[u8]) -> Result<Vec<u8>, CodecError> {
         let refuse = |what| CodecError::config(NAME, format!("the fill value {what}"));
-        let encoded = self.encode.apply(self.encode.from.load(fill)).map_err(refuse)?;
+        let encoded = self
+            .encode
+            .apply(self.encode.from.load(fill))
+            .map_err(refuse)?;
         let mut out = vec![0; self.encode.to.size()];
         self.encode.to.store(encoded, &mut out);
         self.decode
@@ -91,14 +114,18 @@ impl ArrayToArray for CastValue {
     fn encode(&self, elements: &[u8], _: &[u64], out: &mut [u8]) -> Result<(), CodecError> {
         let Cast { from, to, .. } = self.encode;
         try_convert_each((from, elements), (to, out), |x| {
-            self.encode.apply(x).map_err(|what| CodecError::encode(NAME, format!("an element {what}")))
+            self.encode
+                .apply(x)
+                .map_err(|what| CodecError::encode(NAME, format!("an element {what}")))
         })
     }
 
     fn decode(&self, encoded: &[u8], _: &[u64], out: &mut [u8]) -> Result<(), CodecError> {
         let Cast { from, to, .. } = self.decode;
         try_convert_each((from, encoded), (to, out), |y| {
-            self.decode.apply(y).map_err(|what| CodecError::corrupt(NAME, format!("an element {what}")))
+            self.decode
+                .apply(y)
+                .map_err(|what| CodecError::corrupt(NAME, format!("an element {what}")))
         })
     }
 }
@@ -109,7 +136,9 @@ impl Cast {
             return Ok(*value);
         }
         match (x, self.to.range()) {
-            (Number::Float(x), Some(_)) if !x.is_finite() => Err(format!("is {x}, which is not an integer")),
+            (Number::Float(x), Some(_)) if !x.is_finite() => {
+                Err(format!("is {x}, which is not an integer"))
+            }
             (Number::Float(x), Some(range)) => self.to_range(round(x, self.rounding), range),
             (Number::Int(n), Some(range)) => self.to_range(Number::Int(n), range),
             (Number::Float(x), None) if !x.is_finite() => Ok(Number::Float(x)),
@@ -154,7 +183,8 @@ impl Cast {
             Rounding::NearestAway => {
                 // Of two nearest floats this is the even one; the other may be farther from zero.
                 let next = step(to, magnitude, 1);
-                let excess = excess(x, magnitude).filter(|_| magnitude.is_finite() && next.is_finite());
+                let excess =
+                    excess(x, magnitude).filter(|_| magnitude.is_finite() && next.is_finite());
                 let is_tie = excess.is_some_and(|excess| 2.0 * excess == next - magnitude);
                 is_tie.then_some(next)
             }

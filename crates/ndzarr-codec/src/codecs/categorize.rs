@@ -20,7 +20,10 @@ pub(crate) struct Codes {
 
 impl Codes {
     pub(crate) fn new(data_type: &DataType) -> Result<Self, CodecError> {
-        Ok(Self { data_type: data_type.clone(), numbers: numbers(NAME, data_type)? })
+        Ok(Self {
+            data_type: data_type.clone(),
+            numbers: numbers(NAME, data_type)?,
+        })
     }
 
     /// Size of a code in bytes.
@@ -43,7 +46,10 @@ impl Codes {
         if self.load(out) == Some(code) {
             return Ok(());
         }
-        Err(CodecError::encode(NAME, format!("the code {code} does not fit {}", self.data_type)))
+        Err(CodecError::encode(
+            NAME,
+            format!("the code {code} does not fit {}", self.data_type),
+        ))
     }
 }
 
@@ -82,8 +88,16 @@ impl Categorize {
             labels.push(stored);
         }
         let dtype = StoredType::native(DataType::Raw { bytes: size });
-        let types = FilterTypes { dtype, astype: config.astype.clone() };
-        Ok(Self { types, codes, labels, code_of })
+        let types = FilterTypes {
+            dtype,
+            astype: config.astype.clone(),
+        };
+        Ok(Self {
+            types,
+            codes,
+            labels,
+            code_of,
+        })
     }
 }
 
@@ -96,8 +110,12 @@ impl Filter for Categorize {
 
     fn encode(&self, elements: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
         let places = out.chunks_exact_mut(self.codes.size());
-        for (text, out) in elements.chunks_exact(self.types.dtype.elem_size()).zip(places) {
-            self.codes.store(self.code_of.get(text).copied().unwrap_or(0), out)?;
+        for (text, out) in elements
+            .chunks_exact(self.types.dtype.elem_size())
+            .zip(places)
+        {
+            self.codes
+                .store(self.code_of.get(text).copied().unwrap_or(0), out)?;
         }
         Ok(())
     }

@@ -25,12 +25,20 @@ impl<C: Checksum> Checked<C> {
     /// The payload and the checksum.
     fn split<'s>(&self, src: &'s [u8]) -> Result<(&'s [u8], u32), CodecError> {
         let parts = match self.location {
-            ChecksumLocation::Start => src.split_first_chunk::<4>().map(|(sum, payload)| (payload, sum)),
+            ChecksumLocation::Start => src
+                .split_first_chunk::<4>()
+                .map(|(sum, payload)| (payload, sum)),
             ChecksumLocation::End => src.split_last_chunk::<4>(),
         };
-        let too_few =
-            || CodecError::corrupt(C::NAME, format!("{} bytes are too few for the checksum", src.len()));
-        parts.map(|(payload, sum)| (payload, u32::from_le_bytes(*sum))).ok_or_else(too_few)
+        let too_few = || {
+            CodecError::corrupt(
+                C::NAME,
+                format!("{} bytes are too few for the checksum", src.len()),
+            )
+        };
+        parts
+            .map(|(payload, sum)| (payload, u32::from_le_bytes(*sum)))
+            .ok_or_else(too_few)
     }
 }
 
@@ -58,7 +66,8 @@ impl<C: Checksum> BytesToBytes for Checked<C> {
     }
 
     fn decoded_len(&self, src: &[u8]) -> Result<Option<u64>, CodecError> {
-        self.split(src).map(|(payload, _)| Some(payload.len() as u64))
+        self.split(src)
+            .map(|(payload, _)| Some(payload.len() as u64))
     }
 
     fn encoded_len(&self, decoded: usize) -> Option<usize> {
@@ -76,7 +85,10 @@ impl<C: Checksum> BorrowDecoded for Checked<C> {
     fn checked<'s>(&self, src: &'s [u8]) -> Result<&'s [u8], CodecError> {
         let (payload, sum) = self.split(src)?;
         if self.checksum.of(payload)? != sum {
-            return Err(CodecError::corrupt(C::NAME, "the checksum does not match the content"));
+            return Err(CodecError::corrupt(
+                C::NAME,
+                "the checksum does not match the content",
+            ));
         }
         Ok(payload)
     }

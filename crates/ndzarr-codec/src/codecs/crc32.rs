@@ -40,7 +40,11 @@ const fn tables() -> [[u32; 256]; 8] {
         let mut bit = 0;
         while bit < 8 {
             // The polynomial of IEEE 802.3 with its bits reversed.
-            crc = if crc & 1 == 1 { (crc >> 1) ^ 0xedb8_8320 } else { crc >> 1 };
+            crc = if crc & 1 == 1 {
+                (crc >> 1) ^ 0xedb8_8320
+            } else {
+                crc >> 1
+            };
             bit += 1;
         }
         tables[0][value] = crc;

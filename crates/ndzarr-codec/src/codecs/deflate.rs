@@ -29,11 +29,13 @@ pub(crate) fn stream(
     sink: &mut Sink<'_>,
     workspace: &mut Workspace,
 ) -> Result<usize, CodecError> {
-    inflater(workspace).stream(src, container, sink).map_err(|error| match error {
-        InflateError::Truncated => sink::truncated(sink.codec()),
-        InflateError::Corrupt(what) => CodecError::corrupt(sink.codec(), what),
-        InflateError::Output(error) => error,
-    })
+    inflater(workspace)
+        .stream(src, container, sink)
+        .map_err(|error| match error {
+            InflateError::Truncated => sink::truncated(sink.codec()),
+            InflateError::Corrupt(what) => CodecError::corrupt(sink.codec(), what),
+            InflateError::Output(error) => error,
+        })
 }
 
 /// Decodes a stream of RFC 1950. Bytes after it are ignored, as numcodecs does.
@@ -63,8 +65,10 @@ pub(crate) fn append(
     workspace: &mut Workspace,
 ) -> Result<(), CodecError> {
     let deflater = workspace.context(Deflater::new);
-    deflater.append(src, level, container, dst).map_err(|error| match error {
-        DeflateError::OutOfMemory { byte_len } => CodecError::OutOfMemory { byte_len },
-        error => CodecError::encode(codec, error),
-    })
+    deflater
+        .append(src, level, container, dst)
+        .map_err(|error| match error {
+            DeflateError::OutOfMemory { byte_len } => CodecError::OutOfMemory { byte_len },
+            error => CodecError::encode(codec, error),
+        })
 }

@@ -18,7 +18,11 @@ pub(crate) struct Delta {
 impl Delta {
     pub(crate) fn new(types: &FilterTypes) -> Result<Self, CodecError> {
         let (dtype, astype) = both_numbers(NAME, types)?;
-        Ok(Self { types: types.clone(), dtype, astype })
+        Ok(Self {
+            types: types.clone(),
+            dtype,
+            astype,
+        })
     }
 }
 
@@ -43,7 +47,9 @@ impl Filter for Delta {
                         "a false bool after a true one, which reads as true",
                     ));
                 }
-                (Number::Int(x), Some(Number::Int(y))) if dtype == NumberType::Bool => Number::Int(x ^ y),
+                (Number::Int(x), Some(Number::Int(y))) if dtype == NumberType::Bool => {
+                    Number::Int(x ^ y)
+                }
                 (Number::Int(x), Some(Number::Int(y))) => Number::Int(dtype.wrapped(x - y)),
                 (x, Some(y)) => Number::Float(dtype.rounded(x.as_f64() - y.as_f64())),
             };
@@ -51,8 +57,11 @@ impl Filter for Delta {
                 return Ok(difference);
             }
             // numcodecs would store a truncated difference, and the values would be lost (V2-T50).
-            let what =
-                format!("a difference of {} does not fit {}", show(difference), self.types.astype.data_type);
+            let what = format!(
+                "a difference of {} does not fit {}",
+                show(difference),
+                self.types.astype.data_type
+            );
             Err(CodecError::encode(NAME, what))
         })
     }
@@ -66,8 +75,12 @@ impl Filter for Delta {
             dtype.store(difference, &mut cast[..dtype.size()]);
             let next = match (dtype.load(&cast[..dtype.size()]), sum) {
                 (next, None) => next,
-                (Number::Int(x), Some(Number::Int(y))) if dtype == NumberType::Bool => Number::Int(x | y),
-                (Number::Int(x), Some(Number::Int(y))) => Number::Int(dtype.wrapped(x.wrapping_add(y))),
+                (Number::Int(x), Some(Number::Int(y))) if dtype == NumberType::Bool => {
+                    Number::Int(x | y)
+                }
+                (Number::Int(x), Some(Number::Int(y))) => {
+                    Number::Int(dtype.wrapped(x.wrapping_add(y)))
+                }
                 (x, Some(y)) => Number::Float(dtype.rounded(x.as_f64() + y.as_f64())),
             };
             sum = Some(next);
@@ -81,9 +94,9 @@ impl Filter for Delta {
 fn is_restorable(difference: Number, dtype: NumberType, astype: NumberType) -> bool {
     match difference {
         Number::Int(n) if !astype.is_float() => dtype.wrapped(astype.wrapped(n)) == n,
-        Number::Float(x) if !astype.is_float() => {
-            astype.range().is_some_and(|(low, high)| (low as f64..=high as f64).contains(&x.trunc()))
-        }
+        Number::Float(x) if !astype.is_float() => astype
+            .range()
+            .is_some_and(|(low, high)| (low as f64..=high as f64).contains(&x.trunc())),
         _ => true,
     }
 }

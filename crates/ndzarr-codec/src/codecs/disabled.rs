@@ -15,7 +15,12 @@ fn all() -> Vec<(CodecConfig, &'static str, &'static str, bool)> {
         typesize: None,
         blocksize: 0,
     };
-    let lzma = LzmaConfig { format: LzmaFormat::Xz, check: -1, preset: None, filters: None };
+    let lzma = LzmaConfig {
+        format: LzmaFormat::Xz,
+        check: -1,
+        preset: None,
+        filters: None,
+    };
     macro_rules! rows {
         ($(($config:expr, $name:literal, $feature:literal)),* $(,)?) => {
             vec![$(($config, $name, $feature, cfg!(feature = $feature))),*]
@@ -23,15 +28,33 @@ fn all() -> Vec<(CodecConfig, &'static str, &'static str, bool)> {
     }
     rows![
         (CodecConfig::Gzip { level: 1 }, "gzip", "deflate"),
-        (CodecConfig::N5Gzip { level: 1, use_zlib: false }, "gzip", "deflate"),
+        (
+            CodecConfig::N5Gzip {
+                level: 1,
+                use_zlib: false
+            },
+            "gzip",
+            "deflate"
+        ),
         (CodecConfig::Zlib { level: 1 }, "zlib", "deflate"),
-        (CodecConfig::Zstd { level: 1, checksum: false }, "zstd", "zstd"),
+        (
+            CodecConfig::Zstd {
+                level: 1,
+                checksum: false
+            },
+            "zstd",
+            "zstd"
+        ),
         (CodecConfig::Blosc(blosc), "blosc", "blosc"),
         (CodecConfig::Lz4 { acceleration: 1 }, "lz4", "lz4"),
         (CodecConfig::N5Lz4 { block_size: 64 }, "lz4", "lz4"),
         (CodecConfig::Bz2 { level: 1 }, "bz2", "bz2"),
         (CodecConfig::Lzma(lzma), "lzma", "lzma"),
-        (CodecConfig::Pcodec(PcodecConfig::default()), "pcodec", "pcodec"),
+        (
+            CodecConfig::Pcodec(PcodecConfig::default()),
+            "pcodec",
+            "pcodec"
+        ),
         (CodecConfig::Zfpy(ZfpMode::Reversible), "zfpy", "zfp"),
         (CodecConfig::Zfp(ZfpMode::Reversible), "zfp", "zfp"),
     ]
@@ -42,8 +65,17 @@ fn a_codec_that_is_left_out_names_its_feature() {
     for (config, name, feature, is_on) in all() {
         let data_type = DataType::Float { bits: 32 };
         let stored = StoredType::native(data_type.clone());
-        let inputs = [Input::Elements { data_type: &data_type, ndim: 1 }, Input::Bytes(Some(&stored))];
-        let errors: Vec<_> = inputs.into_iter().filter_map(|input| bind(&config, input).err()).collect();
+        let inputs = [
+            Input::Elements {
+                data_type: &data_type,
+                ndim: 1,
+            },
+            Input::Bytes(Some(&stored)),
+        ];
+        let errors: Vec<_> = inputs
+            .into_iter()
+            .filter_map(|input| bind(&config, input).err())
+            .collect();
         if is_on {
             // Some can be used in only one of the two places.
             assert!(errors.len() < 2, "{config:?}: {errors:?}");
@@ -51,7 +83,11 @@ fn a_codec_that_is_left_out_names_its_feature() {
         }
         assert_eq!(errors.len(), 2, "{config:?} is bound without its feature");
         for error in errors {
-            let CodecError::Disabled { name: named, feature: by } = error else {
+            let CodecError::Disabled {
+                name: named,
+                feature: by,
+            } = error
+            else {
                 panic!("{config:?}: {error}");
             };
             assert_eq!((named, by), (name, feature), "{config:?}");

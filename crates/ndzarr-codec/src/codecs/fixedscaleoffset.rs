@@ -28,7 +28,11 @@ impl FixedScaleOffset {
                 return Err(CodecError::config(NAME, what));
             }
         }
-        Ok(Self { config: config.clone(), dtype, astype })
+        Ok(Self {
+            config: config.clone(),
+            dtype,
+            astype,
+        })
     }
 }
 

@@ -26,11 +26,21 @@ impl BytesToBytes for Gzip {
         NAME
     }
 
-    fn decode(&self, src: &[u8], dst: Dst<'_>, workspace: &mut Workspace) -> Result<usize, CodecError> {
+    fn decode(
+        &self,
+        src: &[u8],
+        dst: Dst<'_>,
+        workspace: &mut Workspace,
+    ) -> Result<usize, CodecError> {
         decode(NAME, src, dst, workspace)
     }
 
-    fn encode(&self, src: &[u8], dst: &mut Vec<u8>, workspace: &mut Workspace) -> Result<(), CodecError> {
+    fn encode(
+        &self,
+        src: &[u8],
+        dst: &mut Vec<u8>,
+        workspace: &mut Workspace,
+    ) -> Result<(), CodecError> {
         encode(NAME, src, self.level, dst, workspace)
     }
 }
@@ -78,7 +88,10 @@ pub(crate) fn decode(
             ));
         }
         if crc != crc32(member).to_le_bytes() {
-            return Err(CodecError::corrupt(codec, "the CRC-32 does not match the content"));
+            return Err(CodecError::corrupt(
+                codec,
+                "the CRC-32 does not match the content",
+            ));
         }
         if next.iter().all(|&byte| byte == 0) {
             return sink.finish();
@@ -90,7 +103,9 @@ pub(crate) fn decode(
 /// Decodes a value that is one member, with its trailer at the very end, and fills `out`; returns
 /// true if it did.
 fn one_member(codec: &'static str, src: &[u8], out: &mut [u8], workspace: &mut Workspace) -> bool {
-    let Some((stream, trailer)) = split_member(codec, src) else { return false };
+    let Some((stream, trailer)) = split_member(codec, src) else {
+        return false;
+    };
     len_matches(trailer, out)
         && deflate::inflater(workspace).fill(stream, Container::Raw, out)
         && crc_matches(trailer, out)
@@ -104,7 +119,8 @@ pub(crate) fn two_members(
     mut out: [&mut [u8]; 2],
     workspace: &mut Workspace,
 ) -> bool {
-    let [Some((stream_a, trailer_a)), Some((stream_b, trailer_b))] = src.map(|src| split_member(codec, src))
+    let [Some((stream_a, trailer_a)), Some((stream_b, trailer_b))] =
+        src.map(|src| split_member(codec, src))
     else {
         return false;
     };
@@ -153,31 +169,50 @@ fn header_len(codec: &'static str, src: &[u8]) -> Result<usize, CodecError> {
     let truncated = || sink::truncated(codec);
     let fixed = src.first_chunk::<10>().ok_or_else(truncated)?;
     if fixed[..2] != [0x1f, 0x8b] {
-        return Err(CodecError::corrupt(codec, "not a gzip member (it does not begin with 1f 8b)"));
+        return Err(CodecError::corrupt(
+            codec,
+            "not a gzip member (it does not begin with 1f 8b)",
+        ));
     }
     if fixed[2] != 8 {
-        return Err(CodecError::corrupt(codec, format!("unknown compression method {}", fixed[2])));
+        return Err(CodecError::corrupt(
+            codec,
+            format!("unknown compression method {}", fixed[2]),
+        ));
     }
     let flags = fixed[3];
     if flags & RESERVED != 0 {
-        return Err(CodecError::corrupt(codec, format!("unknown flags {flags:#04x}")));
+        return Err(CodecError::corrupt(
+            codec,
+            format!("unknown flags {flags:#04x}"),
+        ));
     }
     let mut position = fixed.len();
     if flags & HAS_EXTRA != 0 {
-        let len = src.get(position..).and_then(<[u8]>::first_chunk).ok_or_else(truncated)?;
+        let len = src
+            .get(position..)
+            .and_then(<[u8]>::first_chunk)
+            .ok_or_else(truncated)?;
         position += 2 + usize::from(u16::from_le_bytes(*len));
     }
     for flag in [HAS_NAME, HAS_COMMENT] {
         if flags & flag != 0 {
             let text = src.get(position..).ok_or_else(truncated)?;
-            position += text.iter().position(|&byte| byte == 0).ok_or_else(truncated)? + 1;
+            position += text
+                .iter()
+                .position(|&byte| byte == 0)
+                .ok_or_else(truncated)?
+                + 1;
         }
     }
     if flags & HAS_CRC != 0 {
         let header = src.get(..position).ok_or_else(truncated)?;
         let crc: &[u8; 2] = src[position..].first_chunk().ok_or_else(truncated)?;
         if *crc != (crc32(header) as u16).to_le_bytes() {
-            return Err(CodecError::corrupt(codec, "the CRC-16 does not match the header"));
+            return Err(CodecError::corrupt(
+                codec,
+                "the CRC-16 does not match the header",
+            ));
         }
         position += 2;
     }

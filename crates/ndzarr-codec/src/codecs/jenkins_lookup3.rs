@@ -14,7 +14,9 @@ impl Checksum for JenkinsLookup3 {
     /// The little-endian variant, over 12 bytes at a time.
     fn of(&self, payload: &[u8]) -> Result<u32, CodecError> {
         // Only the low 32 bits of the length are used.
-        let start = 0xdead_beef_u32.wrapping_add(payload.len() as u32).wrapping_add(self.initval);
+        let start = 0xdead_beef_u32
+            .wrapping_add(payload.len() as u32)
+            .wrapping_add(self.initval);
         let mut state = [start; 3];
         let n_whole = payload.len().saturating_sub(1) / 12;
         let (whole, last) = payload.split_at(n_whole * 12);

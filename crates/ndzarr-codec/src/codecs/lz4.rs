@@ -29,7 +29,10 @@ impl BytesToBytes for Lz4 {
         if !is_plausible(len, block.len()) {
             return Err(CodecError::corrupt(
                 NAME,
-                format!("says that {} bytes hold {len}, more than LZ4 can", block.len()),
+                format!(
+                    "says that {} bytes hold {len}, more than LZ4 can",
+                    block.len()
+                ),
             ));
         }
         decode_block(NAME, block, sink::whole_output(NAME, &mut dst, len)?)?;
@@ -38,7 +41,10 @@ impl BytesToBytes for Lz4 {
 
     fn encode(&self, src: &[u8], dst: &mut Vec<u8>, _: &mut Workspace) -> Result<(), CodecError> {
         if src.is_empty() {
-            return Err(CodecError::encode(NAME, "empty input, which this framing cannot hold"));
+            return Err(CodecError::encode(
+                NAME,
+                "empty input, which this framing cannot hold",
+            ));
         }
         dst.clear();
         encode_block(NAME, src, self.acceleration, dst, 4)?;
@@ -53,12 +59,15 @@ impl BytesToBytes for Lz4 {
 }
 
 fn prefix(src: &[u8]) -> Result<(usize, &[u8]), CodecError> {
-    let (len, block) = src.split_first_chunk::<4>().ok_or_else(|| sink::truncated(NAME))?;
+    let (len, block) = src
+        .split_first_chunk::<4>()
+        .ok_or_else(|| sink::truncated(NAME))?;
     match u32::from_le_bytes(*len) as usize {
         0 => Err(CodecError::corrupt(NAME, "has a decoded length of 0")),
-        len if len > MAX_INPUT => {
-            Err(CodecError::corrupt(NAME, format!("states {len} decoded bytes, too many for LZ4")))
-        }
+        len if len > MAX_INPUT => Err(CodecError::corrupt(
+            NAME,
+            format!("states {len} decoded bytes, too many for LZ4"),
+        )),
         len => Ok((len, block)),
     }
 }
@@ -69,26 +78,34 @@ pub(crate) fn is_plausible(len: usize, block_len: usize) -> bool {
 }
 
 /// Decodes one raw block that fills `out`.
-pub(crate) fn decode_block(codec: &'static str, block: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
+pub(crate) fn decode_block(
+    codec: &'static str,
+    block: &[u8],
+    out: &mut [u8],
+) -> Result<(), CodecError> {
     let corrupt = |what: &str| CodecError::corrupt(codec, what);
     if out.is_empty() && block == [0] {
         return Ok(());
     }
     if block.is_empty() || i32::try_from(block.len()).is_err() {
-        return Err(corrupt(&format!("{} bytes are not an LZ4 block", block.len())));
+        return Err(corrupt(&format!(
+            "{} bytes are not an LZ4 block",
+            block.len()
+        )));
     }
     if i32::try_from(out.len()).is_err() {
         return Err(corrupt("more bytes than LZ4 can have"));
     }
-    let n = decode_into(block, out).ok_or_else(|| corrupt("not an LZ4 block of the expected length"))?;
+    let n = decode_into(block, out)
+        .ok_or_else(|| corrupt("not an LZ4 block of the expected length"))?;
     if n != out.len() {
         return Err(sink::too_short(codec, n, out.len()));
     }
     Ok(())
 }
 
-/// Decodes one raw block of no more bytes than `out` has, which are few enough for LZ4; returns their
-/// number.
+/// Decodes one raw block of no more bytes than `out` has, which are few enough for LZ4; returns
+/// their number.
 #[cfg(not(target_family = "wasm"))]
 fn decode_into(block: &[u8], out: &mut [u8]) -> Option<usize> {
     block::decompress_to_buffer(block, i32::try_from(out.len()).ok(), out).ok()
@@ -104,9 +121,13 @@ pub(crate) fn encode_block(
     gap: usize,
 ) -> Result<(), CodecError> {
     if src.len() > MAX_INPUT {
-        return Err(CodecError::encode(codec, format!("{} bytes are too many for LZ4", src.len())));
+        return Err(CodecError::encode(
+            codec,
+            format!("{} bytes are too many for LZ4", src.len()),
+        ));
     }
-    let bound = block::compress_bound(src.len()).map_err(|error| CodecError::encode(codec, error))?;
+    let bound =
+        block::compress_bound(src.len()).map_err(|error| CodecError::encode(codec, error))?;
     let start = dst.len() + gap;
     sink::reserve(dst, gap + bound)?;
     dst.resize(start + bound, 0);

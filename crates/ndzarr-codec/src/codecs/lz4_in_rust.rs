@@ -22,15 +22,27 @@ pub(crate) fn encode_block(
     _: &mut Vec<u8>,
     _: usize,
 ) -> Result<(), CodecError> {
-    Err(CodecError::encode(codec, "this build, without C, only decodes it"))
+    Err(CodecError::encode(
+        codec,
+        "this build, without C, only decodes it",
+    ))
 }
 
 /// The LZ4 frame format, as rust-n5 writes it.
-pub(crate) fn decode_frame(codec: &'static str, src: &[u8], dst: Dst<'_>) -> Result<usize, CodecError> {
+pub(crate) fn decode_frame(
+    codec: &'static str,
+    src: &[u8],
+    dst: Dst<'_>,
+) -> Result<usize, CodecError> {
     let mut sink = Sink::new(codec, dst);
-    let mut decoder = FrameDecoder::new(Source { rest: src, ran_out: false });
+    let mut decoder = FrameDecoder::new(Source {
+        rest: src,
+        ran_out: false,
+    });
     loop {
-        let n = decoder.read(sink.free_space()?).map_err(|error| CodecError::corrupt(codec, error))?;
+        let n = decoder
+            .read(sink.free_space()?)
+            .map_err(|error| CodecError::corrupt(codec, error))?;
         if n == 0 {
             break;
         }
@@ -41,7 +53,10 @@ pub(crate) fn decode_frame(codec: &'static str, src: &[u8], dst: Dst<'_>) -> Res
         return Err(sink::truncated(codec));
     }
     if !rest.is_empty() {
-        return Err(CodecError::corrupt(codec, format!("{} bytes behind the frame", rest.len())));
+        return Err(CodecError::corrupt(
+            codec,
+            format!("{} bytes behind the frame", rest.len()),
+        ));
     }
     sink.finish()
 }

@@ -1,7 +1,9 @@
 //! lzma: the formats of liblzma.
 
 use ndzarr_model::{LzmaConfig, LzmaFormat};
-use xz2::stream::{Action, CONCATENATED, Check, Error, LzmaOptions, Status, Stream, TELL_UNSUPPORTED_CHECK};
+use xz2::stream::{
+    Action, CONCATENATED, Check, Error, LzmaOptions, Status, Stream, TELL_UNSUPPORTED_CHECK,
+};
 
 use super::lzma_filters::{self, NAME};
 use crate::memory::sink::{self, Sink};
@@ -22,7 +24,9 @@ impl Lzma {
             // Decoding needs the filters too, so errors in them are reported at once.
             lzma_filters::filters(config.filters.as_deref().unwrap_or_default(), None)?;
         }
-        Ok(Self { config: config.clone() })
+        Ok(Self {
+            config: config.clone(),
+        })
     }
 
     fn decoder(&self, limit: usize) -> Result<Stream, CodecError> {
@@ -41,7 +45,12 @@ impl Lzma {
     }
 
     fn encoder(&self) -> Result<Stream, CodecError> {
-        let LzmaConfig { format, check, preset, filters } = &self.config;
+        let LzmaConfig {
+            format,
+            check,
+            preset,
+            filters,
+        } = &self.config;
         let preset = preset.unwrap_or(PRESET_DEFAULT);
         let check = match check {
             _ if !matches!(format, LzmaFormat::Xz) && *check > 0 => {
@@ -57,18 +66,17 @@ impl Lzma {
             return Err(encode(&format!("unknown preset {preset:#x}")));
         }
         let filters = match filters {
-            Some(list) => {
-                Some(lzma_filters::filters(list, None).map_err(|error| encode(&error.to_string()))?)
-            }
+            Some(list) => Some(
+                lzma_filters::filters(list, None).map_err(|error| encode(&error.to_string()))?,
+            ),
             None => None,
         };
         let stream = match (format, filters) {
             (LzmaFormat::Auto, _) => return Err(encode("format 0 (auto), which is for decoding")),
             (LzmaFormat::Xz, None) => Stream::new_easy_encoder(preset, check),
             (LzmaFormat::Xz, Some(filters)) => Stream::new_stream_encoder(&filters, check),
-            (LzmaFormat::Alone, None) => {
-                LzmaOptions::new_preset(preset).and_then(|options| Stream::new_lzma_encoder(&options))
-            }
+            (LzmaFormat::Alone, None) => LzmaOptions::new_preset(preset)
+                .and_then(|options| Stream::new_lzma_encoder(&options)),
             (LzmaFormat::Alone, Some(_)) => {
                 let list = self.config.filters.as_deref().unwrap_or_default();
                 let options = lzma_filters::single_lzma1(list)?;
@@ -97,7 +105,9 @@ impl BytesToBytes for Lzma {
             let total_in = stream.total_in();
             let total_out = stream.total_out();
             let rest = &src[total_in as usize..];
-            let status = stream.process(rest, sink.free_space()?, Action::Finish).map_err(corrupt)?;
+            let status = stream
+                .process(rest, sink.free_space()?, Action::Finish)
+                .map_err(corrupt)?;
             sink.advance((stream.total_out() - total_out) as usize)?;
             if status == Status::StreamEnd {
                 break;
@@ -108,7 +118,10 @@ impl BytesToBytes for Lzma {
         }
         let excess = src.len() as u64 - stream.total_in();
         if excess > 0 {
-            return Err(CodecError::corrupt(NAME, format!("{excess} bytes after the stream")));
+            return Err(CodecError::corrupt(
+                NAME,
+                format!("{excess} bytes after the stream"),
+            ));
         }
         sink.finish()
     }
@@ -119,8 +132,9 @@ impl BytesToBytes for Lzma {
         sink::reserve(dst, src.len() / 4 + 1024)?;
         loop {
             let rest = &src[stream.total_in() as usize..];
-            let status =
-                stream.process_vec(rest, dst, Action::Finish).map_err(|error| encode(&error.to_string()))?;
+            let status = stream
+                .process_vec(rest, dst, Action::Finish)
+                .map_err(|error| encode(&error.to_string()))?;
             if status == Status::StreamEnd {
                 return Ok(());
             }
@@ -141,7 +155,11 @@ fn corrupt(error: Error) -> CodecError {
         Error::Format => "has another format than the configuration states".to_owned(),
         Error::MemLimit => "needs a dictionary far larger than the chunk".to_owned(),
         // How much is not known; it may have been as much as it may take.
-        Error::Mem => return CodecError::OutOfMemory { byte_len: MEMORY_LIMIT as usize },
+        Error::Mem => {
+            return CodecError::OutOfMemory {
+                byte_len: MEMORY_LIMIT as usize,
+            };
+        }
         Error::UnsupportedCheck => "has an unknown integrity check".to_owned(),
         other => format!("cannot be decoded: {other}"),
     };

@@ -14,13 +14,26 @@ const PRESET_DEFAULT: u32 = 6;
 /// The smallest dictionary that liblzma accepts, in bytes.
 const DICT_SIZE_MIN: u32 = 4096;
 /// The dictionaries of the presets, in KiB.
-const DICT_SIZES: [u32; 10] =
-    [256, 1 << 10, 2 << 10, 4 << 10, 4 << 10, 8 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10];
+const DICT_SIZES: [u32; 10] = [
+    256,
+    1 << 10,
+    2 << 10,
+    4 << 10,
+    4 << 10,
+    8 << 10,
+    8 << 10,
+    16 << 10,
+    32 << 10,
+    64 << 10,
+];
 
 /// The filters of a chain. For decoding, dictionaries are limited to the decoded size, because no
 /// reference can reach further back: otherwise metadata alone could make this machine allocate
 /// gigabytes.
-pub(super) fn filters(list: &[LzmaFilter], decoded_len: Option<usize>) -> Result<Filters, CodecError> {
+pub(super) fn filters(
+    list: &[LzmaFilter],
+    decoded_len: Option<usize>,
+) -> Result<Filters, CodecError> {
     let mut filters = Filters::new();
     let Some((last, rest)) = list.split_last() else {
         return Err(config("the raw format needs filters"));
@@ -35,7 +48,11 @@ pub(super) fn filters(list: &[LzmaFilter], decoded_len: Option<usize>) -> Result
     match last.id {
         LZMA1 => filters.lzma1(&options),
         LZMA2 => filters.lzma2(&options),
-        id => return Err(config(&format!("the last filter is {id:#x}, not LZMA1 or LZMA2"))),
+        id => {
+            return Err(config(&format!(
+                "the last filter is {id:#x}, not LZMA1 or LZMA2"
+            )));
+        }
     };
     Ok(filters)
 }
@@ -44,7 +61,10 @@ pub(super) fn filters(list: &[LzmaFilter], decoded_len: Option<usize>) -> Result
 pub(super) fn single_lzma1(list: &[LzmaFilter]) -> Result<LzmaOptions, CodecError> {
     match list {
         [filter] if filter.id == LZMA1 => options(filter, None),
-        _ => Err(CodecError::encode(NAME, "format 2 (alone) with filters other than LZMA1 alone")),
+        _ => Err(CodecError::encode(
+            NAME,
+            "format 2 (alone) with filters other than LZMA1 alone",
+        )),
     }
 }
 
@@ -52,8 +72,11 @@ fn push_transform(filters: &mut Filters, filter: &LzmaFilter) -> Result<(), Code
     if filter.id == DELTA {
         let dist = stated(filter, "dist").unwrap_or(1);
         let dist = dist.checked_sub(1).and_then(|dist| u8::try_from(dist).ok());
-        let dist = dist.ok_or_else(|| config("a delta filter whose dist is not within 1 to 256"))?;
-        filters.delta_properties(&[dist]).map_err(|error| refused(filter, error))?;
+        let dist =
+            dist.ok_or_else(|| config("a delta filter whose dist is not within 1 to 256"))?;
+        filters
+            .delta_properties(&[dist])
+            .map_err(|error| refused(filter, error))?;
         return Ok(());
     }
     let start = u32::try_from(stated(filter, "start_offset").unwrap_or(0))
@@ -68,7 +91,11 @@ fn push_transform(filters: &mut Filters, filter: &LzmaFilter) -> Result<(), Code
         7 => filters.arm_properties(start),
         8 => filters.arm_thumb_properties(start),
         9 => filters.sparc_properties(start),
-        id => return Err(config(&format!("unknown filter {id:#x} in front of the last"))),
+        id => {
+            return Err(config(&format!(
+                "unknown filter {id:#x} in front of the last"
+            )));
+        }
     };
     pushed.map(|_| ()).map_err(|error| refused(filter, error))
 }
@@ -76,7 +103,9 @@ fn push_transform(filters: &mut Filters, filter: &LzmaFilter) -> Result<(), Code
 fn options(filter: &LzmaFilter, decoded_len: Option<usize>) -> Result<LzmaOptions, CodecError> {
     let number = |name: &str| -> Result<Option<u32>, CodecError> {
         let too_large = |_| config(&format!("{name} is too large"));
-        stated(filter, name).map(|value| u32::try_from(value).map_err(too_large)).transpose()
+        stated(filter, name)
+            .map(|value| u32::try_from(value).map_err(too_large))
+            .transpose()
     };
     let preset = number("preset")?.unwrap_or(PRESET_DEFAULT);
     if preset & 0x7fff_ffff > 9 {
@@ -98,7 +127,10 @@ fn options(filter: &LzmaFilter, decoded_len: Option<usize>) -> Result<LzmaOption
     if lc > 4 || lp > 4 || lc + lp > 4 || pb > 4 {
         return Err(config(&format!("lc {lc}, lp {lp}, pb {pb}")));
     }
-    options.literal_context_bits(lc).literal_position_bits(lp).position_bits(pb);
+    options
+        .literal_context_bits(lc)
+        .literal_position_bits(lp)
+        .position_bits(pb);
     match number("mode")? {
         None => {}
         Some(1) => drop(options.mode(Mode::Fast)),
@@ -125,7 +157,11 @@ fn options(filter: &LzmaFilter, decoded_len: Option<usize>) -> Result<LzmaOption
 
 /// An option as stated in the metadata.
 fn stated(filter: &LzmaFilter, name: &str) -> Option<u64> {
-    filter.options.iter().find(|(option, _)| option == name).map(|&(_, value)| value)
+    filter
+        .options
+        .iter()
+        .find(|(option, _)| option == name)
+        .map(|&(_, value)| value)
 }
 
 fn refused(filter: &LzmaFilter, error: Error) -> CodecError {

@@ -19,14 +19,24 @@ impl BytesToBytes for N5Gzip {
         NAME
     }
 
-    fn decode(&self, src: &[u8], dst: Dst<'_>, workspace: &mut Workspace) -> Result<usize, CodecError> {
+    fn decode(
+        &self,
+        src: &[u8],
+        dst: Dst<'_>,
+        workspace: &mut Workspace,
+    ) -> Result<usize, CodecError> {
         if src.first() == Some(&0x1f) {
             return gzip::decode(NAME, src, dst, workspace);
         }
         deflate::decode_zlib(NAME, src, dst, workspace)
     }
 
-    fn encode(&self, src: &[u8], dst: &mut Vec<u8>, workspace: &mut Workspace) -> Result<(), CodecError> {
+    fn encode(
+        &self,
+        src: &[u8],
+        dst: &mut Vec<u8>,
+        workspace: &mut Workspace,
+    ) -> Result<(), CodecError> {
         if !self.use_zlib {
             return gzip::encode(NAME, src, self.level, dst, workspace);
         }

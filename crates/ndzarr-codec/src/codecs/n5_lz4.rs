@@ -52,7 +52,10 @@ impl BytesToBytes for N5Lz4 {
             64..=33_554_432 => self.block_size,
             _ => DEFAULT_BLOCK_SIZE,
         };
-        let level = block_size.next_power_of_two().trailing_zeros().saturating_sub(LEVEL_BASE) as u8;
+        let level = block_size
+            .next_power_of_two()
+            .trailing_zeros()
+            .saturating_sub(LEVEL_BASE) as u8;
         dst.clear();
         for input in src.chunks(block_size as usize) {
             let start = dst.len();
@@ -72,7 +75,13 @@ impl BytesToBytes for N5Lz4 {
             };
             header.write(&mut dst[start..start + HEADER_LEN]);
         }
-        let end = Header { method: STORED, level, encoded: 0, decoded: 0, checksum: 0 };
+        let end = Header {
+            method: STORED,
+            level,
+            encoded: 0,
+            decoded: 0,
+            checksum: 0,
+        };
         let start = dst.len();
         dst.resize(start + HEADER_LEN, 0);
         end.write(&mut dst[start..]);
@@ -115,7 +124,22 @@ impl Header {
     }
 
     fn read(bytes: &[u8; HEADER_LEN]) -> Result<Self, CodecError> {
-        let [magic @ .., token, e0, e1, e2, e3, d0, d1, d2, d3, c0, c1, c2, c3] = *bytes;
+        let [
+            magic @ ..,
+            token,
+            e0,
+            e1,
+            e2,
+            e3,
+            d0,
+            d1,
+            d2,
+            d3,
+            c0,
+            c1,
+            c2,
+            c3,
+        ] = *bytes;
         let header = Self {
             method: token & 0xf0,
             level: token & 0x0f,
@@ -123,7 +147,13 @@ impl Header {
             decoded: u32::from_le_bytes([d0, d1, d2, d3]),
             checksum: u32::from_le_bytes([c0, c1, c2, c3]),
         };
-        let Self { method, level, encoded, decoded, .. } = header;
+        let Self {
+            method,
+            level,
+            encoded,
+            decoded,
+            ..
+        } = header;
         if magic != *MAGIC {
             return Err(corrupt("a sub-block without its magic number"));
         }
@@ -131,10 +161,14 @@ impl Header {
             return Err(corrupt(&format!("unknown method {method:#04x}")));
         }
         if u64::from(decoded) > 1 << (LEVEL_BASE + u32::from(level)) {
-            return Err(corrupt(&format!("a sub-block of {decoded} bytes at level {level}")));
+            return Err(corrupt(&format!(
+                "a sub-block of {decoded} bytes at level {level}"
+            )));
         }
         if (encoded == 0) != (decoded == 0) || (method == STORED && encoded != decoded) {
-            return Err(corrupt(&format!("a sub-block of {decoded} bytes in {encoded}")));
+            return Err(corrupt(&format!(
+                "a sub-block of {decoded} bytes in {encoded}"
+            )));
         }
         if method == COMPRESSED && !is_plausible(decoded as usize, encoded as usize) {
             return Err(corrupt(&format!("{encoded} bytes cannot hold {decoded}")));
@@ -150,19 +184,25 @@ fn checksum(content: &[u8]) -> u32 {
 
 /// Takes the next sub-block; `None` at the end mark, which must be the last.
 fn next_block<'s>(rest: &mut &'s [u8]) -> Result<Option<(Header, &'s [u8])>, CodecError> {
-    let (bytes, tail) = rest.split_first_chunk::<HEADER_LEN>().ok_or_else(|| sink::truncated(NAME))?;
+    let (bytes, tail) = rest
+        .split_first_chunk::<HEADER_LEN>()
+        .ok_or_else(|| sink::truncated(NAME))?;
     let header = Header::read(bytes)?;
     if header.decoded == 0 {
         if header.method != STORED || header.checksum != 0 {
             return Err(corrupt("a broken end mark"));
         }
         if !tail.is_empty() {
-            return Err(corrupt(&format!("{} bytes behind the end mark", tail.len())));
+            return Err(corrupt(&format!(
+                "{} bytes behind the end mark",
+                tail.len()
+            )));
         }
         return Ok(None);
     }
-    let (block, tail) =
-        tail.split_at_checked(header.encoded as usize).ok_or_else(|| sink::truncated(NAME))?;
+    let (block, tail) = tail
+        .split_at_checked(header.encoded as usize)
+        .ok_or_else(|| sink::truncated(NAME))?;
     *rest = tail;
     Ok(Some((header, block)))
 }
@@ -179,7 +219,9 @@ fn decode_java(src: &[u8], dst: Dst<'_>) -> Result<usize, CodecError> {
             decode_block(NAME, block, out)?;
         }
         if checksum(out) != header.checksum {
-            return Err(corrupt("the checksum of a sub-block does not match its content"));
+            return Err(corrupt(
+                "the checksum of a sub-block does not match its content",
+            ));
         }
         sink.advance(len)?;
     }
@@ -190,9 +232,12 @@ fn decode_java(src: &[u8], dst: Dst<'_>) -> Result<usize, CodecError> {
 #[cfg(not(target_family = "wasm"))]
 fn decode_frame(codec: &'static str, src: &[u8], dst: Dst<'_>) -> Result<usize, CodecError> {
     let mut sink = Sink::new(codec, dst);
-    let mut decoder = ::lz4::Decoder::new(src).map_err(|error| CodecError::corrupt(codec, error))?;
+    let mut decoder =
+        ::lz4::Decoder::new(src).map_err(|error| CodecError::corrupt(codec, error))?;
     loop {
-        let n = decoder.read(sink.free_space()?).map_err(|error| CodecError::corrupt(codec, error))?;
+        let n = decoder
+            .read(sink.free_space()?)
+            .map_err(|error| CodecError::corrupt(codec, error))?;
         if n == 0 {
             break;
         }
@@ -201,14 +246,19 @@ fn decode_frame(codec: &'static str, src: &[u8], dst: Dst<'_>) -> Result<usize, 
     let (rest, result) = decoder.finish();
     result.map_err(|_| sink::truncated(codec))?;
     if !rest.is_empty() {
-        return Err(CodecError::corrupt(codec, format!("{} bytes behind the frame", rest.len())));
+        return Err(CodecError::corrupt(
+            codec,
+            format!("{} bytes behind the frame", rest.len()),
+        ));
     }
     sink.finish()
 }
 
 /// Length and block, with the framing of numcodecs; `None` if `src` does not have that framing.
 fn decode_numcodecs(src: &[u8], dst: &mut Dst<'_>) -> Result<Option<usize>, CodecError> {
-    let Some((len, block)) = src.split_first_chunk::<4>() else { return Ok(None) };
+    let Some((len, block)) = src.split_first_chunk::<4>() else {
+        return Ok(None);
+    };
     let len = u32::from_le_bytes(*len) as usize;
     let fits = match dst {
         Dst::Exact(out) => len == out.len(),
@@ -226,13 +276,19 @@ fn decode_bare(src: &[u8], dst: Dst<'_>) -> Result<usize, CodecError> {
     match dst {
         Dst::Exact(out) => {
             if !is_plausible(out.len(), src.len()) {
-                return Err(corrupt(&format!("{} bytes cannot hold {}", src.len(), out.len())));
+                return Err(corrupt(&format!(
+                    "{} bytes cannot hold {}",
+                    src.len(),
+                    out.len()
+                )));
             }
             decode_block(NAME, src, out)?;
             Ok(out.len())
         }
         // A bare block is known to be complete only by the length of the chunk.
-        Dst::Grow { .. } => Err(corrupt("a bare block in a place where its length is not known")),
+        Dst::Grow { .. } => Err(corrupt(
+            "a bare block in a place where its length is not known",
+        )),
     }
 }
 

@@ -97,23 +97,40 @@ fn n_bits(src: &[u8]) -> Result<usize, CodecError> {
         return Err(CodecError::corrupt(NAME, "the value is empty"));
     };
     if unused > 7 {
-        return Err(CodecError::corrupt(NAME, format!("{unused} bits of a byte are said to be unused")));
+        return Err(CodecError::corrupt(
+            NAME,
+            format!("{unused} bits of a byte are said to be unused"),
+        ));
     }
-    packed.len().checked_mul(8).and_then(|bits| bits.checked_sub(unused.into())).ok_or_else(|| {
-        CodecError::corrupt(NAME, format!("{unused} bits are said to be unused where there are none"))
-    })
+    packed
+        .len()
+        .checked_mul(8)
+        .and_then(|bits| bits.checked_sub(unused.into()))
+        .ok_or_else(|| {
+            CodecError::corrupt(
+                NAME,
+                format!("{unused} bits are said to be unused where there are none"),
+            )
+        })
 }
 
 fn pack(bools: &[u8], out: &mut [u8]) {
-    let Some((unused, packed)) = out.split_first_mut() else { return };
+    let Some((unused, packed)) = out.split_first_mut() else {
+        return;
+    };
     *unused = (8 - bools.len() % 8) as u8 % 8;
     for (bools, out) in bools.chunks(8).zip(packed) {
-        *out = bools.iter().enumerate().fold(0, |byte, (i, &b)| byte | u8::from(b != 0) << (7 - i));
+        *out = bools
+            .iter()
+            .enumerate()
+            .fold(0, |byte, (i, &b)| byte | u8::from(b != 0) << (7 - i));
     }
 }
 
 fn unpack(src: &[u8], out: &mut [u8]) {
     for (out, &byte) in out.chunks_mut(8).zip(&src[1..]) {
-        out.iter_mut().enumerate().for_each(|(i, out)| *out = byte >> (7 - i) & 1);
+        out.iter_mut()
+            .enumerate()
+            .for_each(|(i, out)| *out = byte >> (7 - i) & 1);
     }
 }

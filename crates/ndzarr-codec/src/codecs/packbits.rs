@@ -45,7 +45,12 @@ impl Packbits {
             let what = format!("bits {first} to {last} of {}", components.bits);
             return Err(CodecError::config(NAME, what));
         }
-        Ok(Self { components, padding: config.padding, first, width: last - first + 1 })
+        Ok(Self {
+            components,
+            padding: config.padding,
+            first,
+            width: last - first + 1,
+        })
     }
 
     /// The number of bits in an array of this shape, the number of bytes that they fill, and that
@@ -54,24 +59,46 @@ impl Packbits {
         let n = bounded::byte_len(shape, self.components.n)?;
         let bits = n.checked_mul(self.width as usize)?;
         let packed = bits.div_ceil(8);
-        Some((bits, packed, packed + usize::from(self.padding != PaddingEncoding::None)))
+        Some((
+            bits,
+            packed,
+            packed + usize::from(self.padding != PaddingEncoding::None),
+        ))
     }
 }
 
 fn components(data_type: &DataType) -> Option<Components> {
-    let numbers = |n, size, bits, sign| Some(Components { n, size, bits, sign });
+    let numbers = |n, size, bits, sign| {
+        Some(Components {
+            n,
+            size,
+            bits,
+            sign,
+        })
+    };
     match *data_type {
         DataType::Bool => numbers(1, 1, 1, Sign::None),
-        DataType::Int { bits } => numbers(1, usize::from(bits).div_ceil(8), bits.into(), Sign::Extended),
+        DataType::Int { bits } => numbers(
+            1,
+            usize::from(bits).div_ceil(8),
+            bits.into(),
+            Sign::Extended,
+        ),
         DataType::UInt { bits } | DataType::Float { bits } => {
             numbers(1, usize::from(bits).div_ceil(8), bits.into(), Sign::None)
         }
         DataType::BFloat16 => numbers(1, 2, 16, Sign::None),
-        DataType::Complex { bits } => numbers(2, usize::from(bits) / 16, u32::from(bits) / 2, Sign::None),
+        DataType::Complex { bits } => {
+            numbers(2, usize::from(bits) / 16, u32::from(bits) / 2, Sign::None)
+        }
         DataType::SmallFloat(float) => numbers(1, 1, float.bits().into(), Sign::None),
-        DataType::ComplexOf(ComplexPart::Small(float)) => numbers(2, 1, float.bits().into(), Sign::None),
+        DataType::ComplexOf(ComplexPart::Small(float)) => {
+            numbers(2, 1, float.bits().into(), Sign::None)
+        }
         DataType::ComplexOf(_) => numbers(2, 2, 16, Sign::None),
-        DataType::DateTime64 { .. } | DataType::TimeDelta64 { .. } => numbers(1, 8, 64, Sign::Extended),
+        DataType::DateTime64 { .. } | DataType::TimeDelta64 { .. } => {
+            numbers(1, 8, 64, Sign::Extended)
+        }
         _ => None,
     }
 }
@@ -102,8 +129,14 @@ impl ArrayToBytes for Packbits {
             let what = format!("says that {stated} bits are padding where {unused} are");
             return Err(CodecError::corrupt(NAME, what));
         }
-        let Components { size, bits, sign, .. } = self.components;
-        let mut reader = BitReader { bytes: packed, bits: 0, n: 0 };
+        let Components {
+            size, bits, sign, ..
+        } = self.components;
+        let mut reader = BitReader {
+            bytes: packed,
+            bits: 0,
+            n: 0,
+        };
         let mask = u64::MAX >> (64 - self.width);
         for out in out.chunks_exact_mut(size) {
             let mut value = (reader.take(self.width) & mask) << self.first;
@@ -169,7 +202,9 @@ struct BitReader<'a> {
 impl BitReader<'_> {
     fn take(&mut self, width: u32) -> u64 {
         while self.n < width {
-            let Some((&byte, rest)) = self.bytes.split_first() else { break };
+            let Some((&byte, rest)) = self.bytes.split_first() else {
+                break;
+            };
             self.bits |= u128::from(byte) << self.n;
             self.n += 8;
             self.bytes = rest;

@@ -30,19 +30,34 @@ pub(crate) struct Pcodec {
 impl Pcodec {
     /// As a filter on stored elements, or on bytes.
     pub(crate) fn on_bytes(config: &PcodecConfig, input: Option<&StoredType>) -> Self {
-        let is_little =
-            |stored: &&StoredType| stored.endian == Endian::Little || stored.data_type.swap_width() == 1;
-        let numbers = input.filter(is_little).and_then(|stored| NumberType::of(&stored.data_type));
-        Self { config: config.clone(), numbers }
+        let is_little = |stored: &&StoredType| {
+            stored.endian == Endian::Little || stored.data_type.swap_width() == 1
+        };
+        let numbers = input
+            .filter(is_little)
+            .and_then(|stored| NumberType::of(&stored.data_type));
+        Self {
+            config: config.clone(),
+            numbers,
+        }
     }
 
     /// As the array→bytes codec.
     pub(crate) fn on_array(config: &PcodecConfig, data_type: &DataType) -> Self {
-        Self { config: config.clone(), numbers: NumberType::of(data_type) }
+        Self {
+            config: config.clone(),
+            numbers: NumberType::of(data_type),
+        }
     }
 
     fn settings(&self) -> ChunkConfig {
-        let PcodecConfig { level, mode, delta, delta_encoding_order, equal_pages_up_to } = self.config;
+        let PcodecConfig {
+            level,
+            mode,
+            delta,
+            delta_encoding_order,
+            equal_pages_up_to,
+        } = self.config;
         let order = usize::from(delta_encoding_order.unwrap_or(0));
         ChunkConfig::default()
             .with_compression_level(level.into())
@@ -70,7 +85,10 @@ impl Pcodec {
             Some(NumberType::F16) => self.compress_as::<f16>(elements, out),
             Some(NumberType::F32) => self.compress_as::<f32>(elements, out),
             Some(NumberType::F64) => self.compress_as::<f64>(elements, out),
-            _ => Err(CodecError::encode(NAME, "takes numbers of 16, 32 and 64 bits, little endian, only")),
+            _ => Err(CodecError::encode(
+                NAME,
+                "takes numbers of 16, 32 and 64 bits, little endian, only",
+            )),
         }
     }
 
@@ -81,7 +99,11 @@ impl Pcodec {
     ) -> Result<(), CodecError> {
         out.clear();
         if !elements.len().is_multiple_of(size_of::<T>()) {
-            let what = format!("{} bytes are not whole numbers of {} bytes", elements.len(), size_of::<T>());
+            let what = format!(
+                "{} bytes are not whole numbers of {} bytes",
+                elements.len(),
+                size_of::<T>()
+            );
             return Err(CodecError::encode(NAME, what));
         }
         let failed = |error: PcoError| CodecError::encode(NAME, error.message);
@@ -106,8 +128,16 @@ impl BytesToBytes for Pcodec {
         decompress(src, dst, swap_of_bytes)
     }
 
-    fn encode(&self, src: &[u8], dst: &mut Vec<u8>, workspace: &mut Workspace) -> Result<(), CodecError> {
-        match self.numbers.map_or(Swap::None, |numbers| swap_of_bytes(numbers.size())) {
+    fn encode(
+        &self,
+        src: &[u8],
+        dst: &mut Vec<u8>,
+        workspace: &mut Workspace,
+    ) -> Result<(), CodecError> {
+        match self
+            .numbers
+            .map_or(Swap::None, |numbers| swap_of_bytes(numbers.size()))
+        {
             Swap::None => self.compress(src, dst),
             swap => {
                 let mut native = workspace.take_bytes();
@@ -126,7 +156,13 @@ impl ArrayToBytes for Pcodec {
         NAME
     }
 
-    fn decode(&self, value: &[u8], _: &[u64], out: &mut [u8], _: &mut Workspace) -> Result<(), CodecError> {
+    fn decode(
+        &self,
+        value: &[u8],
+        _: &[u64],
+        out: &mut [u8],
+        _: &mut Workspace,
+    ) -> Result<(), CodecError> {
         decompress(value, Dst::Exact(out), |_| Swap::None).map(|_| ())
     }
 
@@ -143,10 +179,17 @@ impl ArrayToBytes for Pcodec {
 
 /// Decodes a whole stream. `output_swap` converts native numbers of a size to the form of the
 /// output.
-fn decompress(src: &[u8], dst: Dst<'_>, output_swap: fn(usize) -> Swap) -> Result<usize, CodecError> {
+fn decompress(
+    src: &[u8],
+    dst: Dst<'_>,
+    output_swap: fn(usize) -> Swap,
+) -> Result<usize, CodecError> {
     let (file, chunks) = FileDecompressor::new(src).map_err(corrupt)?;
     let mut sink = Sink::new(NAME, dst);
-    match file.peek_number_type_or_termination(chunks).map_err(corrupt)? {
+    match file
+        .peek_number_type_or_termination(chunks)
+        .map_err(corrupt)?
+    {
         None => expect_end(chunks.get(1..).unwrap_or_default())?,
         Some(PcoType::U8) => append::<u8>(&file, chunks, output_swap, &mut sink)?,
         Some(PcoType::U16) => append::<u16>(&file, chunks, output_swap, &mut sink)?,
@@ -159,7 +202,12 @@ fn decompress(src: &[u8], dst: Dst<'_>, output_swap: fn(usize) -> Swap) -> Resul
         Some(PcoType::F16) => append::<f16>(&file, chunks, output_swap, &mut sink)?,
         Some(PcoType::F32) => append::<f32>(&file, chunks, output_swap, &mut sink)?,
         Some(PcoType::F64) => append::<f64>(&file, chunks, output_swap, &mut sink)?,
-        Some(other) => return Err(CodecError::corrupt(NAME, format!("has numbers of type {other:?}"))),
+        Some(other) => {
+            return Err(CodecError::corrupt(
+                NAME,
+                format!("has numbers of type {other:?}"),
+            ));
+        }
     }
     sink.finish()
 }
@@ -175,7 +223,12 @@ fn append<T: Number + bytemuck::NoUninit + Default>(
     let mut batch = vec![T::default(); BATCH];
     loop {
         if chunks.first() != Some(&TERMINATION) {
-            pcodec_claims::check(chunks, size_of::<T>(), file.format_version().major, sink.remaining())?;
+            pcodec_claims::check(
+                chunks,
+                size_of::<T>(),
+                file.format_version().major,
+                sink.remaining(),
+            )?;
         }
         let mut chunk = match file.chunk_decompressor::<T, _>(chunks).map_err(corrupt)? {
             DecompressorItem::EndOfData(rest) => return expect_end(rest),
@@ -202,7 +255,10 @@ fn append<T: Number + bytemuck::NoUninit + Default>(
 fn expect_end(rest: &[u8]) -> Result<(), CodecError> {
     match rest.len() {
         0 => Ok(()),
-        n => Err(CodecError::corrupt(NAME, format!("{n} bytes after the stream"))),
+        n => Err(CodecError::corrupt(
+            NAME,
+            format!("{n} bytes after the stream"),
+        )),
     }
 }
 
@@ -215,5 +271,8 @@ fn corrupt(error: PcoError) -> CodecError {
 
 /// Numbers from bytes that may be unaligned.
 fn collect<T: bytemuck::AnyBitPattern>(bytes: &[u8]) -> Vec<T> {
-    bytes.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned).collect()
+    bytes
+        .chunks_exact(size_of::<T>())
+        .map(bytemuck::pod_read_unaligned)
+        .collect()
 }

@@ -14,7 +14,12 @@ const COMMON_WINDOW: u64 = 1 << 15;
 /// numbers.
 ///
 /// `size` is the size of a number in bytes, `major` the version of the format.
-pub(super) fn check(chunk: &[u8], size: usize, major: u8, max_bytes: usize) -> Result<(), CodecError> {
+pub(super) fn check(
+    chunk: &[u8],
+    size: usize,
+    major: u8,
+    max_bytes: usize,
+) -> Result<(), CodecError> {
     // The type of its numbers, their count minus one, then the metadata.
     let Some(([_, n @ ..], metadata)) = chunk.split_first_chunk::<4>() else {
         return Err(sink::truncated(NAME));
@@ -26,7 +31,10 @@ pub(super) fn check(chunk: &[u8], size: usize, major: u8, max_bytes: usize) -> R
             format!("holds {n} numbers where {} are left", max_bytes / size),
         ));
     }
-    let mut bits = Bits { bytes: metadata, position: 0 };
+    let mut bits = Bits {
+        bytes: metadata,
+        position: 0,
+    };
     match bits.take(4)? {
         1 | 2 => bits.position += 8 * size,
         3 => bits.position += 8,
@@ -63,7 +71,10 @@ impl Bits<'_> {
         let mut value = 0;
         for i in 0..count {
             let position = self.position + i;
-            let byte = self.bytes.get(position / 8).ok_or_else(|| sink::truncated(NAME))?;
+            let byte = self
+                .bytes
+                .get(position / 8)
+                .ok_or_else(|| sink::truncated(NAME))?;
             value |= u64::from(byte >> (position % 8) & 1) << i;
         }
         self.position += count;

@@ -24,7 +24,12 @@ impl Quantize {
             return Err(CodecError::config(NAME, "takes and makes floats only"));
         }
         let bits = (f64::from(digits) * 10f64.log2()).ceil();
-        Ok(Self { types: types.clone(), dtype, astype, scale: bits.exp2() })
+        Ok(Self {
+            types: types.clone(),
+            dtype,
+            astype,
+            scale: bits.exp2(),
+        })
     }
 }
 

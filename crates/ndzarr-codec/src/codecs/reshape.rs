@@ -13,7 +13,11 @@ pub(crate) struct Reshape {
 }
 
 impl Reshape {
-    pub(crate) fn new(shape: &[ReshapeDim], data_type: &DataType, ndim: usize) -> Result<Self, CodecError> {
+    pub(crate) fn new(
+        shape: &[ReshapeDim],
+        data_type: &DataType,
+        ndim: usize,
+    ) -> Result<Self, CodecError> {
         let dims = shape.iter().filter_map(|dim| match dim {
             ReshapeDim::InputDims(dims) => Some(dims),
             _ => None,
@@ -29,10 +33,19 @@ impl Reshape {
         if shape.iter().filter(|dim| **dim == ReshapeDim::Rest).count() > 1 {
             return Err(CodecError::config(NAME, "-1 stands there more than once"));
         }
-        if shape.iter().any(|dim| *dim == ReshapeDim::Length(0) || *dim == ReshapeDim::InputDims(vec![])) {
-            return Err(CodecError::config(NAME, "a dimension that stands for no input dimensions"));
+        if shape
+            .iter()
+            .any(|dim| *dim == ReshapeDim::Length(0) || *dim == ReshapeDim::InputDims(vec![]))
+        {
+            return Err(CodecError::config(
+                NAME,
+                "a dimension that stands for no input dimensions",
+            ));
         }
-        Ok(Self { shape: shape.to_vec(), data_type: data_type.clone() })
+        Ok(Self {
+            shape: shape.to_vec(),
+            data_type: data_type.clone(),
+        })
     }
 }
 
@@ -51,7 +64,10 @@ impl ArrayToArray for Reshape {
 
     fn encoded_shape(&self, shape: &[u64]) -> Result<Vec<u64>, CodecError> {
         ReshapeDim::resolve(&self.shape, shape).ok_or_else(|| {
-            CodecError::config(NAME, format!("{:?} does not fit the shape {shape:?}", self.shape))
+            CodecError::config(
+                NAME,
+                format!("{:?} does not fit the shape {shape:?}", self.shape),
+            )
         })
     }
 

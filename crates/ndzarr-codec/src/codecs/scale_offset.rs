@@ -17,9 +17,18 @@ pub(crate) struct ScaleOffset {
 }
 
 impl ScaleOffset {
-    pub(crate) fn new(config: &ScaleOffsetConfig, data_type: &DataType) -> Result<Self, CodecError> {
+    pub(crate) fn new(
+        config: &ScaleOffsetConfig,
+        data_type: &DataType,
+    ) -> Result<Self, CodecError> {
         let numbers = numbers(NAME, data_type)?;
-        let number = |n: i128| if numbers.is_float() { Number::Float(n as f64) } else { Number::Int(n) };
+        let number = |n: i128| {
+            if numbers.is_float() {
+                Number::Float(n as f64)
+            } else {
+                Number::Int(n)
+            }
+        };
         let read = |bytes: &Option<Vec<u8>>, default: i128| match bytes {
             None => Ok(number(default)),
             Some(bytes) if bytes.len() == numbers.size() => Ok(numbers.load(bytes)),
@@ -36,7 +45,12 @@ impl ScaleOffset {
         if scale.as_f64() == 0.0 {
             return Err(CodecError::config(NAME, "a scale of 0"));
         }
-        Ok(Self { data_type: data_type.clone(), numbers, offset, scale })
+        Ok(Self {
+            data_type: data_type.clone(),
+            numbers,
+            offset,
+            scale,
+        })
     }
 
     /// A result in the type of the elements, if it fits: finite, if `finite` is true.
@@ -93,15 +107,20 @@ impl ArrayToArray for ScaleOffset {
     fn encoded_fill(&self, fill: &[u8]) -> Result<Vec<u8>, CodecError> {
         let mut out = vec![0; fill.len()];
         let encoded = self.encoded(self.numbers.load(fill));
-        let number = encoded.ok_or_else(|| CodecError::config(NAME, "the fill value has no encoded form"))?;
+        let number = encoded
+            .ok_or_else(|| CodecError::config(NAME, "the fill value has no encoded form"))?;
         self.numbers.store(number, &mut out);
         Ok(out)
     }
 
     fn encode(&self, elements: &[u8], _: &[u64], out: &mut [u8]) -> Result<(), CodecError> {
         try_convert_each((self.numbers, elements), (self.numbers, out), |x| {
-            let out_of_range =
-                || CodecError::encode(NAME, format!("{x:?} leaves the range of {}", self.data_type));
+            let out_of_range = || {
+                CodecError::encode(
+                    NAME,
+                    format!("{x:?} leaves the range of {}", self.data_type),
+                )
+            };
             self.encoded(x).ok_or_else(out_of_range)
         })
     }
@@ -111,7 +130,10 @@ impl ArrayToArray for ScaleOffset {
             let not_encoded = || {
                 CodecError::corrupt(
                     NAME,
-                    format!("{y:?} is not the encoded form of an element of {}", self.data_type),
+                    format!(
+                        "{y:?} is not the encoded form of an element of {}",
+                        self.data_type
+                    ),
                 )
             };
             self.decoded(y).ok_or_else(not_encoded)

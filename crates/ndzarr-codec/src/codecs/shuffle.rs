@@ -12,11 +12,21 @@ pub(crate) struct Shuffle {
 }
 
 impl Shuffle {
-    fn check(&self, len: usize, error: fn(&'static str, String) -> CodecError) -> Result<(), CodecError> {
+    fn check(
+        &self,
+        len: usize,
+        error: fn(&'static str, String) -> CodecError,
+    ) -> Result<(), CodecError> {
         if len.is_multiple_of(self.elementsize) {
             return Ok(());
         }
-        Err(error(NAME, format!("{len} bytes are not whole elements of {} bytes", self.elementsize)))
+        Err(error(
+            NAME,
+            format!(
+                "{len} bytes are not whole elements of {} bytes",
+                self.elementsize
+            ),
+        ))
     }
 }
 
@@ -62,7 +72,10 @@ fn transpose(src: &[u8], out: &mut [u8], rows: usize, columns: usize) {
             for (row, src) in src.chunks_exact(columns).enumerate() {
                 let end = columns.min(start + BLOCK);
                 let out = out[start * rows..end * rows].chunks_exact_mut(rows);
-                src[start..end].iter().zip(out).for_each(|(&byte, out)| out[row] = byte);
+                src[start..end]
+                    .iter()
+                    .zip(out)
+                    .for_each(|(&byte, out)| out[row] = byte);
             }
         }
     } else {
@@ -70,7 +83,10 @@ fn transpose(src: &[u8], out: &mut [u8], rows: usize, columns: usize) {
             let end = rows.min(start + BLOCK);
             for (column, out) in out.chunks_exact_mut(rows).enumerate() {
                 let src = src[start * columns..end * columns].chunks_exact(columns);
-                out[start..end].iter_mut().zip(src).for_each(|(out, src)| *out = src[column]);
+                out[start..end]
+                    .iter_mut()
+                    .zip(src)
+                    .for_each(|(out, src)| *out = src[column]);
             }
         }
     }

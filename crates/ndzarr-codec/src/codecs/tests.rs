@@ -15,8 +15,8 @@ mod vectors;
 mod zfp;
 
 use ndzarr_model::{
-    BloscCname, BloscConfig, BloscShuffle, ChecksumLocation, CodecConfig, DataType, Endian, LzmaConfig,
-    LzmaFilter, LzmaFormat, StoredType,
+    BloscCname, BloscConfig, BloscShuffle, ChecksumLocation, CodecConfig, DataType, Endian,
+    LzmaConfig, LzmaFilter, LzmaFormat, StoredType,
 };
 
 use crate::traits::link::Link;
@@ -27,7 +27,9 @@ pub(super) fn image(n: usize, noise: f64) -> Vec<u8> {
     // Lehmer's generator.
     let mut state = 7u64;
     let mut random = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (state >> 48) as f64 / 65_536.0
     };
     let mut value = |i: usize| {
@@ -41,7 +43,10 @@ pub(super) fn image(n: usize, noise: f64) -> Vec<u8> {
 
 /// The codec for elements of 4 bytes.
 fn codec(config: &CodecConfig) -> Link {
-    let floats = StoredType { data_type: DataType::Float { bits: 32 }, endian: Endian::Little };
+    let floats = StoredType {
+        data_type: DataType::Float { bits: 32 },
+        endian: Endian::Little,
+    };
     bytes_codec(config, Some(&floats)).expect("the codec is part of this build")
 }
 
@@ -60,16 +65,27 @@ fn hex(text: &str) -> Vec<u8> {
         .map(|c| c.to_digit(16).expect("a hex digit") as u8)
         .collect();
     assert_eq!(digits.len() % 2, 0);
-    digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()
+    digits
+        .chunks(2)
+        .map(|pair| pair[0] << 4 | pair[1])
+        .collect()
 }
 
 /// Decodes into a slice of `len` bytes, surrounded by bytes that must not change.
 fn exact(config: &CodecConfig, src: &[u8], len: usize) -> Result<Vec<u8>, CodecError> {
     const GUARD: usize = 32;
     let mut memory = vec![0xa5; len + 2 * GUARD];
-    let result =
-        codec(config).decode(src, Dst::Exact(&mut memory[GUARD..GUARD + len]), &mut Workspace::new());
-    assert!(memory[..GUARD].iter().chain(&memory[GUARD + len..]).all(|&byte| byte == 0xa5));
+    let result = codec(config).decode(
+        src,
+        Dst::Exact(&mut memory[GUARD..GUARD + len]),
+        &mut Workspace::new(),
+    );
+    assert!(
+        memory[..GUARD]
+            .iter()
+            .chain(&memory[GUARD + len..])
+            .all(|&byte| byte == 0xa5)
+    );
     let n = result?;
     assert_eq!(n, len);
     Ok(memory[GUARD..GUARD + len].to_vec())
@@ -79,7 +95,11 @@ fn exact(config: &CodecConfig, src: &[u8], len: usize) -> Result<Vec<u8>, CodecE
 fn grown(config: &CodecConfig, src: &[u8], max: usize) -> Result<Vec<u8>, CodecError> {
     let mut buf = vec![0xa5; 3];
     let result = codec(config).decode(src, Dst::Grow { buf: &mut buf, max }, &mut Workspace::new());
-    assert!(buf.capacity() <= 2 * max + 4096, "{} bytes of memory where {max} are the limit", buf.capacity());
+    assert!(
+        buf.capacity() <= 2 * max + 4096,
+        "{} bytes of memory where {max} are the limit",
+        buf.capacity()
+    );
     let n = result?;
     assert_eq!(n, buf.len());
     assert!(n <= max);
@@ -88,22 +108,38 @@ fn grown(config: &CodecConfig, src: &[u8], max: usize) -> Result<Vec<u8>, CodecE
 
 fn encoded(config: &CodecConfig, src: &[u8]) -> Vec<u8> {
     let mut out = vec![0xa5; 3];
-    codec(config).encode(src, &mut out, &mut Workspace::new()).expect("it encodes");
+    codec(config)
+        .encode(src, &mut out, &mut Workspace::new())
+        .expect("it encodes");
     out
 }
 
 fn blosc(cname: BloscCname, shuffle: BloscShuffle) -> CodecConfig {
-    CodecConfig::Blosc(BloscConfig { cname, clevel: 5, shuffle, typesize: None, blocksize: 0 })
+    CodecConfig::Blosc(BloscConfig {
+        cname,
+        clevel: 5,
+        shuffle,
+        typesize: None,
+        blocksize: 0,
+    })
 }
 
 fn lzma(format: LzmaFormat, filters: &[(u64, &[(&str, u64)])]) -> CodecConfig {
     let filters = filters.iter().map(|(id, options)| LzmaFilter {
         id: *id,
-        options: options.iter().map(|&(name, value)| (name.to_owned(), value)).collect(),
+        options: options
+            .iter()
+            .map(|&(name, value)| (name.to_owned(), value))
+            .collect(),
     });
     let filters: Vec<LzmaFilter> = filters.collect();
     let filters = (!filters.is_empty()).then_some(filters);
-    CodecConfig::Lzma(LzmaConfig { format, check: -1, preset: Some(1), filters })
+    CodecConfig::Lzma(LzmaConfig {
+        format,
+        check: -1,
+        preset: Some(1),
+        filters,
+    })
 }
 
 const LZMA1: u64 = 0x4000_0000_0000_0001;
@@ -111,20 +147,40 @@ const LZMA2: u64 = 0x21;
 
 const GZIP: CodecConfig = CodecConfig::Gzip { level: 6 };
 const ZLIB: CodecConfig = CodecConfig::Zlib { level: 1 };
-const ZSTD: CodecConfig = CodecConfig::Zstd { level: 1, checksum: false };
-const ZSTD_CHECKED: CodecConfig = CodecConfig::Zstd { level: 1, checksum: true };
+const ZSTD: CodecConfig = CodecConfig::Zstd {
+    level: 1,
+    checksum: false,
+};
+const ZSTD_CHECKED: CodecConfig = CodecConfig::Zstd {
+    level: 1,
+    checksum: true,
+};
 const LZ4: CodecConfig = CodecConfig::Lz4 { acceleration: 1 };
 const N5_LZ4: CodecConfig = CodecConfig::N5Lz4 { block_size: 65_536 };
 const BZ2: CodecConfig = CodecConfig::Bz2 { level: 1 };
-const CRC32C: CodecConfig = CodecConfig::Crc32c { location: ChecksumLocation::End };
+const CRC32C: CodecConfig = CodecConfig::Crc32c {
+    location: ChecksumLocation::End,
+};
 
 /// One configuration of every codec, and true if its format has a checksum of the content.
 fn all() -> Vec<(CodecConfig, bool)> {
     vec![
         (GZIP, true),
         (ZLIB, true),
-        (CodecConfig::N5Gzip { level: -1, use_zlib: false }, true),
-        (CodecConfig::N5Gzip { level: -1, use_zlib: true }, true),
+        (
+            CodecConfig::N5Gzip {
+                level: -1,
+                use_zlib: false,
+            },
+            true,
+        ),
+        (
+            CodecConfig::N5Gzip {
+                level: -1,
+                use_zlib: true,
+            },
+            true,
+        ),
         (ZSTD, false),
         (ZSTD_CHECKED, true),
         (blosc(BloscCname::BloscLz, BloscShuffle::Byte), false),
@@ -139,14 +195,51 @@ fn all() -> Vec<(CodecConfig, bool)> {
         (BZ2, true),
         (lzma(LzmaFormat::Xz, &[]), true),
         (lzma(LzmaFormat::Alone, &[]), false),
-        (lzma(LzmaFormat::Raw, &[(3, &[("dist", 4)]), (LZMA2, &[("preset", 1)])]), false),
-        (lzma(LzmaFormat::Raw, &[(LZMA1, &[("dict_size", 65_536), ("lc", 0)])]), false),
+        (
+            lzma(
+                LzmaFormat::Raw,
+                &[(3, &[("dist", 4)]), (LZMA2, &[("preset", 1)])],
+            ),
+            false,
+        ),
+        (
+            lzma(
+                LzmaFormat::Raw,
+                &[(LZMA1, &[("dict_size", 65_536), ("lc", 0)])],
+            ),
+            false,
+        ),
         (CRC32C, true),
-        (CodecConfig::Crc32c { location: ChecksumLocation::Start }, true),
-        (CodecConfig::Crc32 { location: ChecksumLocation::Start }, true),
-        (CodecConfig::Crc32 { location: ChecksumLocation::End }, true),
-        (CodecConfig::Adler32 { location: ChecksumLocation::Start }, true),
-        (CodecConfig::Adler32 { location: ChecksumLocation::End }, true),
+        (
+            CodecConfig::Crc32c {
+                location: ChecksumLocation::Start,
+            },
+            true,
+        ),
+        (
+            CodecConfig::Crc32 {
+                location: ChecksumLocation::Start,
+            },
+            true,
+        ),
+        (
+            CodecConfig::Crc32 {
+                location: ChecksumLocation::End,
+            },
+            true,
+        ),
+        (
+            CodecConfig::Adler32 {
+                location: ChecksumLocation::Start,
+            },
+            true,
+        ),
+        (
+            CodecConfig::Adler32 {
+                location: ChecksumLocation::End,
+            },
+            true,
+        ),
         (CodecConfig::Fletcher32, false),
         (CodecConfig::JenkinsLookup3 { initval: 3 }, true),
     ]

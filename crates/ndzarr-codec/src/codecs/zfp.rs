@@ -19,23 +19,41 @@ pub(crate) struct Zfp {
 impl Zfp {
     /// With a header, which says how to decode the stream, whatever the configuration (V2-T52).
     pub(crate) fn framed(mode: &ZfpMode, data_type: &DataType) -> Self {
-        Self { name: "zfpy", mode: mode_of(mode), framing: Framing::Header, scalar: scalar_of(data_type) }
+        Self {
+            name: "zfpy",
+            mode: mode_of(mode),
+            framing: Framing::Header,
+            scalar: scalar_of(data_type),
+        }
     }
 
     /// As a filter on stored elements, or on bytes.
     pub(crate) fn on_bytes(mode: &ZfpMode, input: Option<&StoredType>) -> Self {
         let little = input.filter(|stored| stored.endian == Endian::Little);
         let scalar = little.and_then(|stored| scalar_of(&stored.data_type));
-        Self { name: "zfpy", mode: mode_of(mode), framing: Framing::Header, scalar }
+        Self {
+            name: "zfpy",
+            mode: mode_of(mode),
+            framing: Framing::Header,
+            scalar,
+        }
     }
 
     /// Without a header: decoding needs the type and shape of the elements.
     pub(crate) fn bare(mode: &ZfpMode, data_type: &DataType) -> Result<Self, CodecError> {
         let scalar = scalar_of(data_type);
         if scalar.is_none() {
-            return Err(CodecError::config("zfp", format!("takes no elements of {data_type}")));
+            return Err(CodecError::config(
+                "zfp",
+                format!("takes no elements of {data_type}"),
+            ));
         }
-        Ok(Self { name: "zfp", mode: mode_of(mode), framing: Framing::None, scalar })
+        Ok(Self {
+            name: "zfp",
+            mode: mode_of(mode),
+            framing: Framing::None,
+            scalar,
+        })
     }
 
     fn shape(&self, shape: &[u64]) -> Result<Shape, CodecError> {
@@ -44,14 +62,17 @@ impl Zfp {
 
     fn compress(&self, elements: &[u8], shape: Shape, out: &mut Vec<u8>) -> Result<(), CodecError> {
         let scalar = self.scalar.ok_or_else(|| {
-            CodecError::encode(self.name, "takes int32, int64, float32 and float64, little endian, only")
+            CodecError::encode(
+                self.name,
+                "takes int32, int64, float32 and float64, little endian, only",
+            )
         })?;
-        ndzarr_zfp::compress(elements, scalar, shape, self.mode, self.framing, out).map_err(|error| {
-            match error {
+        ndzarr_zfp::compress(elements, scalar, shape, self.mode, self.framing, out).map_err(
+            |error| match error {
                 Error::OutOfMemory { byte_len } => CodecError::OutOfMemory { byte_len },
                 error => CodecError::encode(self.name, error),
-            }
-        })
+            },
+        )
     }
 
     fn corrupt(&self, error: Error) -> CodecError {
@@ -70,7 +91,11 @@ impl ArrayToBytes for Zfp {
     fn check(&self, shape: &[u64]) -> Result<(), CodecError> {
         // A stream with a header may have any shape; one that cannot be encoded is reported when
         // encoding.
-        if self.framing == Framing::None { self.shape(shape).map(|_| ()) } else { Ok(()) }
+        if self.framing == Framing::None {
+            self.shape(shape).map(|_| ())
+        } else {
+            Ok(())
+        }
     }
 
     fn decode(
@@ -107,7 +132,10 @@ impl BytesToBytes for Zfp {
 
     fn decode(&self, src: &[u8], mut dst: Dst<'_>, _: &mut Workspace) -> Result<usize, CodecError> {
         let framed = ndzarr_zfp::header(src).map_err(|error| self.corrupt(error))?;
-        let len = framed.shape.n_elements().and_then(|n| n.checked_mul(framed.scalar.size()));
+        let len = framed
+            .shape
+            .n_elements()
+            .and_then(|n| n.checked_mul(framed.scalar.size()));
         let out = sink::whole_output(self.name, &mut dst, len.unwrap_or(usize::MAX))?;
         ndzarr_zfp::decompress_framed(src, out).map_err(|error| self.corrupt(error))?;
         swap_of_bytes(framed.scalar.size()).apply(out);
@@ -115,9 +143,15 @@ impl BytesToBytes for Zfp {
     }
 
     /// After other filters there is no shape: numcodecs then has one dimension.
-    fn encode(&self, src: &[u8], dst: &mut Vec<u8>, workspace: &mut Workspace) -> Result<(), CodecError> {
+    fn encode(
+        &self,
+        src: &[u8],
+        dst: &mut Vec<u8>,
+        workspace: &mut Workspace,
+    ) -> Result<(), CodecError> {
         let size = self.scalar.map_or(1, Scalar::size);
-        let shape = Shape::new(&[src.len() / size]).map_err(|error| CodecError::encode(self.name, error))?;
+        let shape = Shape::new(&[src.len() / size])
+            .map_err(|error| CodecError::encode(self.name, error))?;
         match swap_of_bytes(size) {
             Swap::None => self.compress(src, shape, dst),
             swap => {
@@ -145,9 +179,17 @@ fn scalar_of(data_type: &DataType) -> Option<Scalar> {
 fn mode_of(mode: &ZfpMode) -> Mode {
     match *mode {
         ZfpMode::Reversible => Mode::Reversible,
-        ZfpMode::Expert { minbits, maxbits, maxprec, minexp } => {
-            Mode::Expert { minbits, maxbits, maxprec, minexp }
-        }
+        ZfpMode::Expert {
+            minbits,
+            maxbits,
+            maxprec,
+            minexp,
+        } => Mode::Expert {
+            minbits,
+            maxbits,
+            maxprec,
+            minexp,
+        },
         ZfpMode::FixedAccuracy { tolerance } => Mode::Accuracy(tolerance),
         ZfpMode::FixedRate { rate } => Mode::Rate(rate),
         ZfpMode::FixedPrecision { precision } => Mode::Precision(precision),

@@ -18,11 +18,21 @@ impl BytesToBytes for Zlib {
         NAME
     }
 
-    fn decode(&self, src: &[u8], dst: Dst<'_>, workspace: &mut Workspace) -> Result<usize, CodecError> {
+    fn decode(
+        &self,
+        src: &[u8],
+        dst: Dst<'_>,
+        workspace: &mut Workspace,
+    ) -> Result<usize, CodecError> {
         deflate::decode_zlib(NAME, src, dst, workspace)
     }
 
-    fn encode(&self, src: &[u8], dst: &mut Vec<u8>, workspace: &mut Workspace) -> Result<(), CodecError> {
+    fn encode(
+        &self,
+        src: &[u8],
+        dst: &mut Vec<u8>,
+        workspace: &mut Workspace,
+    ) -> Result<(), CodecError> {
         dst.clear();
         deflate::append(NAME, src, self.level, Container::Zlib, dst, workspace)
     }

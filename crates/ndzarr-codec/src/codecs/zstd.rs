@@ -26,7 +26,11 @@ const STEP_BYTES: usize = 32 << 10;
 /// The fewest bytes that are worth leaving out.
 const MIN_LEFT_OUT_BYTES: usize = 256 << 10;
 /// The largest window that the library accepts, as the logarithm of its bytes.
-const MAX_WINDOW_LOG: u32 = if cfg!(target_pointer_width = "64") { 31 } else { 30 };
+const MAX_WINDOW_LOG: u32 = if cfg!(target_pointer_width = "64") {
+    31
+} else {
+    30
+};
 /// The most memory that is allocated for output before any of it is seen, in bytes.
 const TRUSTED_BYTES: usize = 1 << 20;
 /// About what a context takes, of which the library does not say how much it could not get.
@@ -49,7 +53,12 @@ impl BytesToBytes for Zstd {
 
     /// Decodes straight into the output in one pass, so no window is allocated, however large a
     /// window a frame needs.
-    fn decode(&self, src: &[u8], dst: Dst<'_>, workspace: &mut Workspace) -> Result<usize, CodecError> {
+    fn decode(
+        &self,
+        src: &[u8],
+        dst: Dst<'_>,
+        workspace: &mut Workspace,
+    ) -> Result<usize, CodecError> {
         let frames = zstd_frame::frames(src)?;
         let context = decompressor(workspace)?;
         match dst {
@@ -63,7 +72,11 @@ impl BytesToBytes for Zstd {
                     ));
                 }
                 let n = context.decompress(out, src).map_err(|code| {
-                    if is_too_small(code) { sink::too_long(NAME, out.len()) } else { corrupt(code) }
+                    if is_too_small(code) {
+                        sink::too_long(NAME, out.len())
+                    } else {
+                        corrupt(code)
+                    }
                 })?;
                 if n != out.len() {
                     return Err(sink::too_short(NAME, n, out.len()));
@@ -74,7 +87,12 @@ impl BytesToBytes for Zstd {
         }
     }
 
-    fn encode(&self, src: &[u8], dst: &mut Vec<u8>, workspace: &mut Workspace) -> Result<(), CodecError> {
+    fn encode(
+        &self,
+        src: &[u8],
+        dst: &mut Vec<u8>,
+        workspace: &mut Workspace,
+    ) -> Result<(), CodecError> {
         let context = compressor(workspace)?;
         let result = self.compress(src, dst, context);
         if context.sizeof() > MAX_KEPT_BYTES
@@ -127,11 +145,17 @@ impl Zstd {
             return Ok(false);
         }
         let context = decompressor(workspace)?;
-        context.reset(ResetDirective::SessionOnly).map_err(corrupt)?;
+        context
+            .reset(ResetDirective::SessionOnly)
+            .map_err(corrupt)?;
         // Blocks are written to their places at once, and no window is allocated, so its size costs
         // no memory.
-        context.set_parameter(DParameter::StableOutBuffer(true)).map_err(corrupt)?;
-        context.set_parameter(DParameter::WindowLogMax(MAX_WINDOW_LOG)).map_err(corrupt)?;
+        context
+            .set_parameter(DParameter::StableOutBuffer(true))
+            .map_err(corrupt)?;
+        context
+            .set_parameter(DParameter::WindowLogMax(MAX_WINDOW_LOG))
+            .map_err(corrupt)?;
         let mut to = OutBuffer::around(out);
         for step in src.chunks(STEP_BYTES) {
             let mut from = InBuffer::around(step);
@@ -141,7 +165,12 @@ impl Zstd {
                     Ok(_) => {}
                     // A window may be as large as the content. The library accepts one of more than
                     // 2 GiB only in one pass.
-                    Err(code) if is_error(code, ZSTD_ErrorCode::ZSTD_error_frameParameter_windowTooLarge) => {
+                    Err(code)
+                        if is_error(
+                            code,
+                            ZSTD_ErrorCode::ZSTD_error_frameParameter_windowTooLarge,
+                        ) =>
+                    {
                         return Ok(false);
                     }
                     Err(code) => return Err(corrupt(code)),
@@ -158,7 +187,12 @@ impl Zstd {
     }
 
     /// Replaces the content of `dst` with the frame of `src`.
-    fn compress(&self, src: &[u8], dst: &mut Vec<u8>, context: &mut CCtx<'static>) -> Result<(), CodecError> {
+    fn compress(
+        &self,
+        src: &[u8],
+        dst: &mut Vec<u8>,
+        context: &mut CCtx<'static>,
+    ) -> Result<(), CodecError> {
         let failed = |code| CodecError::encode(NAME, zstd_safe::get_error_name(code));
         for parameter in [
             CParameter::CompressionLevel(self.level.clamp(MIN_LEVEL, MAX_LEVEL)),
@@ -180,7 +214,9 @@ fn compressor(workspace: &mut Workspace) -> Result<&mut CCtx<'static>, CodecErro
     }
     match context {
         Some(Compressor(context)) => Ok(context),
-        None => Err(CodecError::OutOfMemory { byte_len: CONTEXT_BYTES }),
+        None => Err(CodecError::OutOfMemory {
+            byte_len: CONTEXT_BYTES,
+        }),
     }
 }
 
@@ -191,7 +227,9 @@ fn decompressor(workspace: &mut Workspace) -> Result<&mut DCtx<'static>, CodecEr
     }
     match context {
         Some(Decompressor(context)) => Ok(context),
-        None => Err(CodecError::OutOfMemory { byte_len: CONTEXT_BYTES }),
+        None => Err(CodecError::OutOfMemory {
+            byte_len: CONTEXT_BYTES,
+        }),
     }
 }
 
@@ -207,11 +245,14 @@ fn grow(
     if frames.content_len.is_some_and(|len| len > max as u64) {
         return Err(sink::too_long(NAME, max));
     }
-    let bound = usize::try_from(frames.content_len.unwrap_or(frames.bound)).unwrap_or(usize::MAX).min(max);
+    let bound = usize::try_from(frames.content_len.unwrap_or(frames.bound))
+        .unwrap_or(usize::MAX)
+        .min(max);
     let mut capacity = bound.min(TRUSTED_BYTES.max(src.len().saturating_mul(16)));
     loop {
         buf.clear();
-        buf.try_reserve_exact(capacity).map_err(|_| CodecError::OutOfMemory { byte_len: capacity })?;
+        buf.try_reserve_exact(capacity)
+            .map_err(|_| CodecError::OutOfMemory { byte_len: capacity })?;
         match context.decompress(buf, src) {
             // The buffer may be larger than requested.
             Ok(n) if n > max => return Err(sink::too_long(NAME, max)),
@@ -235,11 +276,20 @@ fn is_error(code: ErrorCode, error: ZSTD_ErrorCode) -> bool {
 
 fn corrupt(code: ErrorCode) -> CodecError {
     // A valid frame, with a window beyond the address space of this machine.
-    if MAX_WINDOW_LOG < 31 && is_error(code, ZSTD_ErrorCode::ZSTD_error_frameParameter_windowTooLarge) {
-        return CodecError::OutOfMemory { byte_len: usize::MAX };
+    if MAX_WINDOW_LOG < 31
+        && is_error(
+            code,
+            ZSTD_ErrorCode::ZSTD_error_frameParameter_windowTooLarge,
+        )
+    {
+        return CodecError::OutOfMemory {
+            byte_len: usize::MAX,
+        };
     }
     if is_error(code, ZSTD_ErrorCode::ZSTD_error_memory_allocation) {
-        return CodecError::OutOfMemory { byte_len: CONTEXT_BYTES };
+        return CodecError::OutOfMemory {
+            byte_len: CONTEXT_BYTES,
+        };
     }
     CodecError::corrupt(NAME, zstd_safe::get_error_name(code))
 }

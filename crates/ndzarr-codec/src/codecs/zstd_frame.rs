@@ -11,7 +11,10 @@ const SKIPPABLE: u32 = 0x184d_2a50;
 const BLOCK_LEN: u64 = 128 << 10;
 
 /// A summary of all frames of a value.
-#[cfg_attr(target_family = "wasm", allow(dead_code, reason = "only libzstd decodes in one pass or in part"))]
+#[cfg_attr(
+    target_family = "wasm",
+    allow(dead_code, reason = "only libzstd decodes in one pass or in part")
+)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Frames {
     /// The size of the content, in bytes, if every frame states it.
@@ -38,7 +41,12 @@ pub(crate) fn after_skippable(src: &[u8]) -> Option<&[u8]> {
 /// Walks over the frames. Anything between or after them is an error, and so are the formats before
 /// zstd 0.8, which the library would otherwise decode if another crate of the tree enables them.
 pub(crate) fn frames(src: &[u8]) -> Result<Frames, CodecError> {
-    let mut all = Frames { content_len: Some(0), bound: 0, n: 0, has_checksum: false };
+    let mut all = Frames {
+        content_len: Some(0),
+        bound: 0,
+        n: 0,
+        has_checksum: false,
+    };
     let mut rest = src;
     loop {
         let magic = u32::from_le_bytes(take(&mut rest)?);
@@ -47,17 +55,24 @@ pub(crate) fn frames(src: &[u8]) -> Result<Frames, CodecError> {
             let len = u32::from_le_bytes(take(&mut rest)?);
             skip(&mut rest, len as usize)?;
         } else if magic == MAGIC {
-            let Frame { content_len, bound, has_checksum } = frame(&mut rest)?;
+            let Frame {
+                content_len,
+                bound,
+                has_checksum,
+            } = frame(&mut rest)?;
             all.has_checksum |= has_checksum;
             all.content_len = match (all.content_len, content_len) {
-                (Some(sum), Some(len)) => {
-                    Some(sum.checked_add(len).ok_or_else(|| corrupt("content sizes overflow"))?)
-                }
+                (Some(sum), Some(len)) => Some(
+                    sum.checked_add(len)
+                        .ok_or_else(|| corrupt("content sizes overflow"))?,
+                ),
                 _ => None,
             };
             all.bound = all.bound.saturating_add(bound);
         } else {
-            return Err(corrupt(&format!("not a zstd frame (magic number {magic:#010x})")));
+            return Err(corrupt(&format!(
+                "not a zstd frame (magic number {magic:#010x})"
+            )));
         }
         if rest.is_empty() {
             return Ok(all);
@@ -121,9 +136,15 @@ fn frame(rest: &mut &[u8]) -> Result<Frame, CodecError> {
     if let Some(len) = content_len
         && len > bound
     {
-        return Err(corrupt(&format!("states {len} decoded bytes, but its blocks have at most {bound}")));
+        return Err(corrupt(&format!(
+            "states {len} decoded bytes, but its blocks have at most {bound}"
+        )));
     }
-    Ok(Frame { content_len, bound, has_checksum })
+    Ok(Frame {
+        content_len,
+        bound,
+        has_checksum,
+    })
 }
 
 fn corrupt(what: &str) -> CodecError {
@@ -131,7 +152,9 @@ fn corrupt(what: &str) -> CodecError {
 }
 
 fn take<const N: usize>(rest: &mut &[u8]) -> Result<[u8; N], CodecError> {
-    let (head, tail) = rest.split_first_chunk::<N>().ok_or_else(|| sink::truncated(NAME))?;
+    let (head, tail) = rest
+        .split_first_chunk::<N>()
+        .ok_or_else(|| sink::truncated(NAME))?;
     *rest = tail;
     Ok(*head)
 }

@@ -34,7 +34,10 @@ impl BytesToBytes for Zstd {
     fn decode(&self, src: &[u8], dst: Dst<'_>, _: &mut Workspace) -> Result<usize, CodecError> {
         let frames = zstd_frame::frames(src)?;
         let mut sink = Sink::new(NAME, dst);
-        if frames.content_len.is_some_and(|len| len > sink.remaining() as u64) {
+        if frames
+            .content_len
+            .is_some_and(|len| len > sink.remaining() as u64)
+        {
             return Err(sink::too_long(NAME, sink.remaining()));
         }
         let mut decoder = FrameDecoder::new();
@@ -66,7 +69,10 @@ impl BytesToBytes for Zstd {
     }
 
     fn encode(&self, _: &[u8], _: &mut Vec<u8>, _: &mut Workspace) -> Result<(), CodecError> {
-        Err(CodecError::encode(NAME, "this build, without C, only decodes it"))
+        Err(CodecError::encode(
+            NAME,
+            "this build, without C, only decodes it",
+        ))
     }
 
     fn decoded_len(&self, src: &[u8]) -> Result<Option<u64>, CodecError> {

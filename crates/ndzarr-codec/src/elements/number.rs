@@ -154,7 +154,11 @@ impl NumberType {
             return x as i128;
         }
         let in_range = (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&x);
-        if in_range { (x as i64).into() } else { i64::MIN.into() }
+        if in_range {
+            (x as i64).into()
+        } else {
+            i64::MIN.into()
+        }
     }
 
     /// A float rounded to the precision of this type of floats.
@@ -190,7 +194,10 @@ pub(crate) fn convert_each(
     (to, out): (NumberType, &mut [u8]),
     mut change: impl FnMut(Number) -> Number,
 ) {
-    for (src, out) in src.chunks_exact(from.size()).zip(out.chunks_exact_mut(to.size())) {
+    for (src, out) in src
+        .chunks_exact(from.size())
+        .zip(out.chunks_exact_mut(to.size()))
+    {
         to.store(change(from.load(src)), out);
     }
 }
@@ -201,7 +208,10 @@ pub(crate) fn try_convert_each<E>(
     (to, out): (NumberType, &mut [u8]),
     mut change: impl FnMut(Number) -> Result<Number, E>,
 ) -> Result<(), E> {
-    for (src, out) in src.chunks_exact(from.size()).zip(out.chunks_exact_mut(to.size())) {
+    for (src, out) in src
+        .chunks_exact(from.size())
+        .zip(out.chunks_exact_mut(to.size()))
+    {
         to.store(change(from.load(src))?, out);
     }
     Ok(())
@@ -233,7 +243,13 @@ mod tests {
     #[test]
     fn floats_become_integers_as_in_c() {
         let mut out = [0];
-        for (x, expected) in [(-1.0, 0xff), (256.0, 0), (300.0, 0x2c), (1.9, 1), (-1.9, 0xff)] {
+        for (x, expected) in [
+            (-1.0, 0xff),
+            (256.0, 0),
+            (300.0, 0x2c),
+            (1.9, 1),
+            (-1.9, 0xff),
+        ] {
             NumberType::U8.store(Number::Float(x), &mut out);
             assert_eq!(out, [expected], "{x}");
         }
@@ -250,6 +266,9 @@ mod tests {
         let n = (1i128 << 60) + (1 << 36) + 1;
         let mut out = [0; 4];
         NumberType::F32.store(Number::Int(n), &mut out);
-        assert_eq!(f32::from_ne_bytes(out), (1u64 << 60) as f32 + (1u64 << 37) as f32);
+        assert_eq!(
+            f32::from_ne_bytes(out),
+            (1u64 << 60) as f32 + (1u64 << 37) as f32
+        );
     }
 }

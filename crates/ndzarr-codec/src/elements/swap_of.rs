@@ -17,21 +17,36 @@ pub(crate) fn one_order(data_type: &DataType, endian: Option<Endian>) -> Result<
         }
     };
     if data_type.elem_size().is_none() {
-        return Err(CodecError::config("bytes", format!("elements of {data_type} have no fixed size")));
+        return Err(CodecError::config(
+            "bytes",
+            format!("elements of {data_type} have no fixed size"),
+        ));
     }
-    Ok(swap_of_leaves(data_type, |leaf| leaf.form != LeafForm::Ordered || swapped))
+    Ok(swap_of_leaves(data_type, |leaf| {
+        leaf.form != LeafForm::Ordered || swapped
+    }))
 }
 
 /// The swap if each number has its own stored byte order.
 pub(crate) fn leaf_orders(data_type: &DataType, endians: &[Endian]) -> Result<Swap, CodecError> {
-    let ordered = data_type.leaves().iter().filter(|leaf| leaf.form == LeafForm::Ordered).count();
+    let ordered = data_type
+        .leaves()
+        .iter()
+        .filter(|leaf| leaf.form == LeafForm::Ordered)
+        .count();
     if ordered != endians.len() || data_type.elem_size().is_none() {
-        let what = format!("{} byte orders for the {ordered} parts of {data_type}", endians.len());
+        let what = format!(
+            "{} byte orders for the {ordered} parts of {data_type}",
+            endians.len()
+        );
         return Err(CodecError::config("bytes", what));
     }
     let mut endians = endians.iter();
     Ok(swap_of_leaves(data_type, |leaf| {
-        leaf.form != LeafForm::Ordered || endians.next().is_some_and(|endian| *endian != Endian::NATIVE)
+        leaf.form != LeafForm::Ordered
+            || endians
+                .next()
+                .is_some_and(|endian| *endian != Endian::NATIVE)
     }))
 }
 
@@ -64,15 +79,28 @@ mod tests {
     #[test]
     fn plain_types_have_plain_swaps() {
         let swap = |name: &str, endian| {
-            one_order(&DataType::from_name(name).expect("a type"), endian).map_err(|error| error.to_string())
+            one_order(&DataType::from_name(name).expect("a type"), endian)
+                .map_err(|error| error.to_string())
         };
         assert_eq!(swap("uint8", None), Ok(Swap::None));
         assert_eq!(swap("uint16", Some(Endian::NATIVE)), Ok(Swap::None));
         assert_eq!(swap("uint16", Some(FOREIGN)), Ok(Swap::Every(2)));
         assert_eq!(swap("complex128", Some(FOREIGN)), Ok(Swap::Every(8)));
         assert_eq!(swap("r24", Some(FOREIGN)), Ok(Swap::None));
-        assert_eq!(swap("int4", Some(FOREIGN)), Ok(Swap::LowBits { bits: 4, signed: true }));
-        assert_eq!(swap("complex_float4_e2m1fn", None), Ok(Swap::LowBits { bits: 4, signed: false }));
+        assert_eq!(
+            swap("int4", Some(FOREIGN)),
+            Ok(Swap::LowBits {
+                bits: 4,
+                signed: true
+            })
+        );
+        assert_eq!(
+            swap("complex_float4_e2m1fn", None),
+            Ok(Swap::LowBits {
+                bits: 4,
+                signed: false
+            })
+        );
         assert!(swap("float32", None).is_err() && swap("string", None).is_err());
     }
 
@@ -106,8 +134,13 @@ mod tests {
         let swap = leaf_orders(&data_type, &[Endian::Little, Endian::Big]).expect("two leaves");
         let mut element = [1, 0, b'a', b'b', 0x3f, 0x80, 0, 0, 0x40, 0, 0, 0];
         swap.apply(&mut element);
-        let native: Vec<u8> =
-            [&1i16.to_ne_bytes()[..], b"ab", &1f32.to_ne_bytes(), &2f32.to_ne_bytes()].concat();
+        let native: Vec<u8> = [
+            &1i16.to_ne_bytes()[..],
+            b"ab",
+            &1f32.to_ne_bytes(),
+            &2f32.to_ne_bytes(),
+        ]
+        .concat();
         assert_eq!(&element[..], native);
         assert!(leaf_orders(&data_type, &[Endian::Little]).is_err());
     }

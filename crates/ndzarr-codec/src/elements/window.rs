@@ -31,7 +31,12 @@ impl Window {
         if self.axes.iter().any(|(range, _)| range.is_empty()) {
             return 0;
         }
-        self.elem_size + self.axes.iter().map(|(range, stride)| (range.end - 1) * stride).sum::<usize>()
+        self.elem_size
+            + self
+                .axes
+                .iter()
+                .map(|(range, stride)| (range.end - 1) * stride)
+                .sum::<usize>()
     }
 
     /// The blocks of `block_len` bytes that contain wanted elements, as ascending ranges of bytes
@@ -41,7 +46,11 @@ impl Window {
         if self.axes.iter().all(|(range, _)| !range.is_empty()) {
             let mut add = |hull: Range<usize>| {
                 let start = hull.start / block_len * block_len.get();
-                let end = hull.end.div_ceil(block_len.get()).saturating_mul(block_len.get()).min(byte_len);
+                let end = hull
+                    .end
+                    .div_ceil(block_len.get())
+                    .saturating_mul(block_len.get())
+                    .min(byte_len);
                 match parts.last_mut() {
                     Some(Range { end: last, .. }) if start <= *last => *last = end.max(*last),
                     _ => parts.push(start..end),
@@ -62,13 +71,32 @@ fn visit_pieces(
     block_len: NonZeroUsize,
     visit: &mut impl FnMut(Range<usize>),
 ) {
-    let start = origin + axes.iter().map(|(range, stride)| range.start * stride).sum::<usize>();
-    let len = elem_size + axes.iter().map(|(range, stride)| (range.len() - 1) * stride).sum::<usize>();
+    let start = origin
+        + axes
+            .iter()
+            .map(|(range, stride)| range.start * stride)
+            .sum::<usize>();
+    let len = elem_size
+        + axes
+            .iter()
+            .map(|(range, stride)| (range.len() - 1) * stride)
+            .sum::<usize>();
     match axes.split_first() {
-        Some(((range, stride), inner)) if len > block_len.get() && !is_gapless(axes, len, elem_size) => {
-            let inner_start: usize = inner.iter().map(|(range, stride)| range.start * stride).sum();
+        Some(((range, stride), inner))
+            if len > block_len.get() && !is_gapless(axes, len, elem_size) =>
+        {
+            let inner_start: usize = inner
+                .iter()
+                .map(|(range, stride)| range.start * stride)
+                .sum();
             for i in 0..range.len() {
-                visit_pieces(inner, start - inner_start + i * stride, elem_size, block_len, visit);
+                visit_pieces(
+                    inner,
+                    start - inner_start + i * stride,
+                    elem_size,
+                    block_len,
+                    visit,
+                );
             }
         }
         _ => visit(start..start + len),

@@ -22,7 +22,12 @@ impl<'a> Sink<'a> {
         if let Dst::Grow { buf, .. } = &mut dst {
             buf.clear();
         }
-        Self { codec, dst, len: 0, spare: [0] }
+        Self {
+            codec,
+            dst,
+            len: 0,
+            spare: [0],
+        }
     }
 
     /// The name for errors.
@@ -105,7 +110,9 @@ impl<'a> Sink<'a> {
     /// Ends the output: checks an expected length, truncates a growing buffer to the bytes written.
     pub(crate) fn finish(self) -> Result<usize, CodecError> {
         match self.dst {
-            Dst::Exact(out) if self.len < out.len() => Err(too_short(self.codec, self.len, out.len())),
+            Dst::Exact(out) if self.len < out.len() => {
+                Err(too_short(self.codec, self.len, out.len()))
+            }
             Dst::Exact(_) => Ok(self.len),
             Dst::Grow { buf, .. } => {
                 buf.truncate(self.len);
@@ -140,34 +147,48 @@ pub(crate) fn whole_output<'d>(
 }
 
 /// Copies decoded bytes to their destination.
-pub(crate) fn store(codec: &'static str, bytes: &[u8], mut dst: Dst<'_>) -> Result<usize, CodecError> {
+pub(crate) fn store(
+    codec: &'static str,
+    bytes: &[u8],
+    mut dst: Dst<'_>,
+) -> Result<usize, CodecError> {
     whole_output(codec, &mut dst, bytes.len())?.copy_from_slice(bytes);
     Ok(bytes.len())
 }
 
 /// Reserves memory for `n` more bytes.
 pub(crate) fn reserve(dst: &mut Vec<u8>, n: usize) -> Result<(), CodecError> {
-    dst.try_reserve(n).map_err(|_| CodecError::OutOfMemory { byte_len: n })
+    dst.try_reserve(n)
+        .map_err(|_| CodecError::OutOfMemory { byte_len: n })
 }
 
 /// Reserves memory for `n` more items.
 pub(crate) fn reserve_items<T>(items: &mut Vec<T>, n: usize) -> Result<(), CodecError> {
     let byte_len = n.saturating_mul(size_of::<T>());
-    items.try_reserve_exact(n).map_err(|_| CodecError::OutOfMemory { byte_len })
+    items
+        .try_reserve_exact(n)
+        .map_err(|_| CodecError::OutOfMemory { byte_len })
 }
 
 fn lengthen(buf: &mut Vec<u8>, len: usize) -> Result<(), CodecError> {
-    buf.try_reserve_exact(len - buf.len()).map_err(|_| CodecError::OutOfMemory { byte_len: len })?;
+    buf.try_reserve_exact(len - buf.len())
+        .map_err(|_| CodecError::OutOfMemory { byte_len: len })?;
     buf.resize(len, 0);
     Ok(())
 }
 
 pub(crate) fn too_long(codec: &'static str, limit: usize) -> CodecError {
-    CodecError::corrupt(codec, format!("decodes to more than the limit of {limit} bytes"))
+    CodecError::corrupt(
+        codec,
+        format!("decodes to more than the limit of {limit} bytes"),
+    )
 }
 
 pub(crate) fn too_short(codec: &'static str, found: usize, expected: usize) -> CodecError {
-    CodecError::corrupt(codec, format!("decodes to {found} bytes, but {expected} are expected"))
+    CodecError::corrupt(
+        codec,
+        format!("decodes to {found} bytes, but {expected} are expected"),
+    )
 }
 
 pub(crate) fn truncated(codec: &'static str) -> CodecError {

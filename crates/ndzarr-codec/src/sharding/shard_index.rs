@@ -37,13 +37,24 @@ impl ShardIndex {
         bounds: PayloadBounds,
     ) -> Self {
         let shifted_empty = (!layout.ends_with_index()).then(|| layout.index_len().wrapping_sub(1));
-        Self { entries, swap, payload: layout.payload(shard_len, bounds), shifted_empty }
+        Self {
+            entries,
+            swap,
+            payload: layout.payload(shard_len, bounds),
+            shifted_empty,
+        }
     }
 
     /// The entries in C order, and their form, from the output of the index's chain: part of
     /// `encoded` if decoding needed no copy.
-    pub(crate) fn entries_of(elements: Elements<'_>, layout: &Layout, encoded: &Bytes) -> (Bytes, Swap) {
-        let Elements::Fixed { bytes, size } = elements else { return (Bytes::new(), Swap::None) };
+    pub(crate) fn entries_of(
+        elements: Elements<'_>,
+        layout: &Layout,
+        encoded: &Bytes,
+    ) -> (Bytes, Swap) {
+        let Elements::Fixed { bytes, size } = elements else {
+            return (Bytes::new(), Swap::None);
+        };
         let strides = c_strides(&layout.extent);
         if strides == layout.strides && encoded.as_ptr_range().contains(&bytes.as_ptr()) {
             return (encoded.slice_ref(bytes), layout.swap.clone());
@@ -55,7 +66,10 @@ impl ShardIndex {
             bytes,
             layout.place(),
             &mut entries,
-            Strided { offset: 0, strides: &strides },
+            Strided {
+                offset: 0,
+                strides: &strides,
+            },
         );
         (entries.into(), layout.swap.clone())
     }
@@ -78,10 +92,14 @@ impl ShardIndex {
     /// # Errors
     /// The entry is invalid or reaches outside the shard.
     pub fn entry(&self, linear: usize) -> Result<Option<Range<u64>>, CodecError> {
-        let corrupt =
-            |what: String| CodecError::corrupt("sharding_indexed", format!("index entry {linear}: {what}"));
+        let corrupt = |what: String| {
+            CodecError::corrupt("sharding_indexed", format!("index entry {linear}: {what}"))
+        };
         let Some(&(mut entry)) = self.entries.as_chunks::<ENTRY_LEN>().0.get(linear) else {
-            return Err(corrupt(format!("the index has {} entries", self.n_chunks())));
+            return Err(corrupt(format!(
+                "the index has {} entries",
+                self.n_chunks()
+            )));
         };
         self.swap.apply(&mut entry);
         let [offset, len]: [u64; 2] = bytemuck::cast(entry);
@@ -90,7 +108,12 @@ impl ShardIndex {
         }
         let payload = &self.payload;
         match offset.checked_add(len) {
-            Some(end) if offset != EMPTY && len != EMPTY && offset >= payload.start && end <= payload.end => {
+            Some(end)
+                if offset != EMPTY
+                    && len != EMPTY
+                    && offset >= payload.start
+                    && end <= payload.end =>
+            {
                 Ok(Some(offset..end))
             }
             _ => Err(corrupt(format!(

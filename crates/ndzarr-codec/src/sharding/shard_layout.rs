@@ -19,7 +19,11 @@ pub struct ShardLayout {
 
 impl ShardLayout {
     pub(crate) fn new(counts: Vec<u64>, index_len: Option<usize>, location: IndexLocation) -> Self {
-        Self { counts, index_len: index_len.map_or(u64::MAX, |len| len as u64), location }
+        Self {
+            counts,
+            index_len: index_len.map_or(u64::MAX, |len| len as u64),
+            location,
+        }
     }
 
     /// The number of inner chunks along each stored axis.
@@ -31,13 +35,20 @@ impl ShardLayout {
     /// The number of inner chunks.
     #[must_use]
     pub fn n_chunks(&self) -> usize {
-        let n = self.counts.iter().try_fold(1_u64, |n, &count| n.checked_mul(count));
-        n.and_then(|n| usize::try_from(n).ok()).unwrap_or(usize::MAX)
+        let n = self
+            .counts
+            .iter()
+            .try_fold(1_u64, |n, &count| n.checked_mul(count));
+        n.and_then(|n| usize::try_from(n).ok())
+            .unwrap_or(usize::MAX)
     }
 
     /// The number, in C order, of the inner chunk that has this index along the stored axes.
     pub fn number(&self, index: impl IntoIterator<Item = u64>) -> usize {
-        index.into_iter().zip(&self.counts).fold(0, |number, (at, &n)| number * n as usize + at as usize)
+        index
+            .into_iter()
+            .zip(&self.counts)
+            .fold(0, |number, (at, &n)| number * n as usize + at as usize)
     }
 
     /// Size of the encoded index in bytes.
@@ -70,7 +81,9 @@ impl ShardLayout {
         match (bounds, self.location) {
             (PayloadBounds::Shard, _) => 0..shard_len,
             (PayloadBounds::BeforeIndex, IndexLocation::Start) => self.index_len..shard_len,
-            (PayloadBounds::BeforeIndex, IndexLocation::End) => 0..shard_len.saturating_sub(self.index_len),
+            (PayloadBounds::BeforeIndex, IndexLocation::End) => {
+                0..shard_len.saturating_sub(self.index_len)
+            }
         }
     }
 
@@ -103,8 +116,14 @@ impl ShardBuilder {
         let n = layout.n_chunks();
         let mut entries = Vec::new();
         let byte_len = n.saturating_mul(16);
-        entries.try_reserve_exact(n).map_err(|_| CodecError::OutOfMemory { byte_len })?;
-        Ok(Self { end: layout.first_position(), layout, entries })
+        entries
+            .try_reserve_exact(n)
+            .map_err(|_| CodecError::OutOfMemory { byte_len })?;
+        Ok(Self {
+            end: layout.first_position(),
+            layout,
+            entries,
+        })
     }
 
     /// Records that the next inner chunk, in C order of the stored axes, is not stored.
@@ -156,18 +175,30 @@ mod tests {
 
     #[test]
     fn inner_chunks_follow_each_other_next_to_the_index() {
-        for (location, first, index_position) in [(IndexLocation::Start, 64, 0), (IndexLocation::End, 0, 12)]
+        for (location, first, index_position) in
+            [(IndexLocation::Start, 64, 0), (IndexLocation::End, 0, 12)]
         {
             let layout = ShardLayout::new(vec![2, 2], Some(64), location);
             assert_eq!((layout.n_chunks(), layout.number([1, 0])), (4, 2));
-            let mut shard = ShardBuilder::new(layout.clone()).expect("there is memory for four entries");
+            let mut shard =
+                ShardBuilder::new(layout.clone()).expect("there is memory for four entries");
             shard.skip();
             assert!(shard.is_empty());
-            let added = [shard.add(5), shard.add(0), shard.add(7)].map(|at| at.expect("it is small"));
+            let added =
+                [shard.add(5), shard.add(0), shard.add(7)].map(|at| at.expect("it is small"));
             assert_eq!(added, [first, first + 5, first + 5]);
-            assert_eq!(shard.entries, [[EMPTY; 2], [first, 5], [first + 5, 0], [first + 5, 7]]);
-            assert_eq!((shard.index_position(), shard.is_empty()), (index_position, false));
-            assert_eq!(layout.index_of(100..176), Some(if first == 0 { 112..176 } else { 100..164 }));
+            assert_eq!(
+                shard.entries,
+                [[EMPTY; 2], [first, 5], [first + 5, 0], [first + 5, 7]]
+            );
+            assert_eq!(
+                (shard.index_position(), shard.is_empty()),
+                (index_position, false)
+            );
+            assert_eq!(
+                layout.index_of(100..176),
+                Some(if first == 0 { 112..176 } else { 100..164 })
+            );
             assert_eq!(layout.index_of(100..163), None);
             assert!(shard.add(u64::MAX).is_err());
         }

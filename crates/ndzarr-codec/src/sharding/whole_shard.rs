@@ -28,17 +28,25 @@ impl Sharding {
         let strides = c_strides(&bounded::extent(shard_shape));
         let extent = bounded::extent(&self.chunk_shape);
         let result = self.for_each_chunk(shard_shape, &strides, |linear, offset| {
-            let to = Strided { offset, strides: &strides };
+            let to = Strided {
+                offset,
+                strides: &strides,
+            };
             match index.entry(linear)? {
                 None => strided::fill(&extent, self.chunks.fill().bytes(), out.bytes_mut(), to),
                 Some(range) => {
                     let encoded = &shard[to_usize(range)];
-                    self.chunks.decode(encoded, &self.chunk_shape, workspace, |elements, layout| {
-                        if let Elements::Fixed { bytes, size } = elements {
-                            layout.copy_native(bytes, size, out.bytes_mut(), to);
-                        }
-                        Ok::<_, CodecError>(())
-                    })?;
+                    self.chunks.decode(
+                        encoded,
+                        &self.chunk_shape,
+                        workspace,
+                        |elements, layout| {
+                            if let Elements::Fixed { bytes, size } = elements {
+                                layout.copy_native(bytes, size, out.bytes_mut(), to);
+                            }
+                            Ok::<_, CodecError>(())
+                        },
+                    )?;
                 }
             }
             Ok(())
@@ -61,7 +69,9 @@ impl Sharding {
     ) -> Result<ShardIndex, CodecError> {
         let layout = self.layout(shard_shape);
         let shard_len = shard.len() as u64;
-        let range = layout.index_of(0..shard_len).ok_or_else(|| no_index(shard_len, &layout))?;
+        let range = layout
+            .index_of(0..shard_len)
+            .ok_or_else(|| no_index(shard_len, &layout))?;
         let encoded = Bytes::copy_from_slice(&shard[to_usize(range)]);
         self.decode_index(&encoded, shard_shape, shard_len, workspace)
     }
@@ -79,12 +89,18 @@ impl Sharding {
         let mut out = VlenBuffer::filled(n_slots(shard_shape, limit)?, self.chunks.fill().bytes())?;
         let strides = strides_of(shard_shape);
         self.for_each_chunk(shard_shape, &strides, |linear, offset| {
-            let Some(range) = index.entry(linear)? else { return Ok(()) };
+            let Some(range) = index.entry(linear)? else {
+                return Ok(());
+            };
             let encoded = &shard[to_usize(range)];
-            self.chunks.decode(encoded, &self.chunk_shape, workspace, |elements, layout| {
-                let to = Strided { offset, strides: &strides };
-                put_vlen(NAME, elements, layout, &mut out, limit, to)
-            })
+            self.chunks
+                .decode(encoded, &self.chunk_shape, workspace, |elements, layout| {
+                    let to = Strided {
+                        offset,
+                        strides: &strides,
+                    };
+                    put_vlen(NAME, elements, layout, &mut out, limit, to)
+                })
         })?;
         Ok(out)
     }
@@ -102,15 +118,29 @@ impl Sharding {
         let stored_shape = self.chunks.stored(&self.chunk_shape);
         let extent = bounded::extent(&stored_shape);
         let from = self.chunks.stored(&strides);
-        self.encode_chunks(shard_shape, &strides, workspace, out, |offset, encoded, workspace| {
-            let slots = slots_of_box(&extent, slots, Strided { offset, strides: &from });
-            let fill = self.chunks.fill();
-            if fill.is_defined() && slots.iter().all(|slot| slot.of(bytes) == fill.bytes()) {
-                return Ok(false);
-            }
-            self.chunks.encode_vlen(&slots, bytes, &stored_shape, workspace, encoded)?;
-            Ok(true)
-        })
+        self.encode_chunks(
+            shard_shape,
+            &strides,
+            workspace,
+            out,
+            |offset, encoded, workspace| {
+                let slots = slots_of_box(
+                    &extent,
+                    slots,
+                    Strided {
+                        offset,
+                        strides: &from,
+                    },
+                );
+                let fill = self.chunks.fill();
+                if fill.is_defined() && slots.iter().all(|slot| slot.of(bytes) == fill.bytes()) {
+                    return Ok(false);
+                }
+                self.chunks
+                    .encode_vlen(&slots, bytes, &stored_shape, workspace, encoded)?;
+                Ok(true)
+            },
+        )
     }
 
     /// Encodes a complete shard from elements in C order and native byte order.
@@ -129,18 +159,30 @@ impl Sharding {
         let to_strides = c_strides(&stored_extent);
         let chunk_len = bounded::byte_len(&self.chunk_shape, size).unwrap_or(usize::MAX);
         let mut buffer = bounded::take(workspace, chunk_len)?;
-        let result =
-            self.encode_chunks(shard_shape, &strides, workspace, out, |offset, encoded, workspace| {
-                let from = Strided { offset, strides: &from_strides };
-                let to = Strided { offset: 0, strides: &to_strides };
+        let result = self.encode_chunks(
+            shard_shape,
+            &strides,
+            workspace,
+            out,
+            |offset, encoded, workspace| {
+                let from = Strided {
+                    offset,
+                    strides: &from_strides,
+                };
+                let to = Strided {
+                    offset: 0,
+                    strides: &to_strides,
+                };
                 strided::copy(&stored_extent, size, elements, from, buffer.bytes_mut(), to);
                 let fill = self.chunks.fill();
                 if fill.is_defined() && strided::is_all(buffer.bytes(), fill.bytes()) {
                     return Ok(false);
                 }
-                self.chunks.encode_stored(buffer.bytes_mut(), &stored_shape, workspace, encoded)?;
+                self.chunks
+                    .encode_stored(buffer.bytes_mut(), &stored_shape, workspace, encoded)?;
                 Ok(true)
-            });
+            },
+        );
         workspace.give(buffer);
         result
     }
@@ -184,7 +226,9 @@ impl Sharding {
         }
         // The elements are in memory, so each of their indices fits.
         let axes: Vec<_> = (shard_shape.iter().zip(&self.chunk_shape).zip(strides))
-            .map(|((&shard, &chunk), &stride)| (shard.div_ceil(chunk) as usize, chunk as isize * stride, 0))
+            .map(|((&shard, &chunk), &stride)| {
+                (shard.div_ceil(chunk) as usize, chunk as isize * stride, 0)
+            })
             .collect();
         let mut walk = Walk::new(&axes, 0, 0);
         let mut linear = 0;
@@ -201,7 +245,10 @@ impl Sharding {
 /// zeros in between.
 fn write_at(value: &mut Vec<u8>, position: u64, part: &[u8]) -> Result<(), CodecError> {
     let start = usize::try_from(position).unwrap_or(usize::MAX);
-    sink::reserve(value, start.saturating_add(part.len()).saturating_sub(value.len()))?;
+    sink::reserve(
+        value,
+        start.saturating_add(part.len()).saturating_sub(value.len()),
+    )?;
     if start < value.len() {
         value[start..start + part.len()].copy_from_slice(part);
     } else {

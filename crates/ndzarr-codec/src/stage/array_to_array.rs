@@ -23,7 +23,10 @@ impl ArrayToArrayStage {
     fn encoded_size(&self, shape: &[u64]) -> Result<(Vec<u64>, usize), CodecError> {
         let encoded = self.codec.encoded_shape(shape)?;
         let byte_len = bounded::byte_len(&encoded, self.rest.elem_size()).ok_or_else(|| {
-            CodecError::config(self.codec.name(), format!("{encoded:?} is too large a shape"))
+            CodecError::config(
+                self.codec.name(),
+                format!("{encoded:?} is too large a shape"),
+            )
         })?;
         Ok((encoded, byte_len))
     }
@@ -44,18 +47,25 @@ impl ArrayToArrayStage {
         let mut native = Buffer::default();
         let size = self.rest.elem_size();
         let extent = bounded::extent(shape);
-        self.rest.decode(value, shape, workspace, |elements, layout| {
-            let Elements::Fixed { bytes, .. } = elements else {
-                return Err(CodecError::corrupt(self.codec.name(), "elements of no fixed size"));
-            };
-            native = Buffer::new(byte_len).map_err(|_| CodecError::OutOfMemory { byte_len })?;
-            if layout.extent != extent {
-                strided::fill_contiguous(native.bytes_mut(), self.rest.fill().bytes());
-            }
-            let to = Strided { offset: 0, strides: &c_strides(&extent) };
-            layout.copy_native(bytes, size, native.bytes_mut(), to);
-            Ok(())
-        })?;
+        self.rest
+            .decode(value, shape, workspace, |elements, layout| {
+                let Elements::Fixed { bytes, .. } = elements else {
+                    return Err(CodecError::corrupt(
+                        self.codec.name(),
+                        "elements of no fixed size",
+                    ));
+                };
+                native = Buffer::new(byte_len).map_err(|_| CodecError::OutOfMemory { byte_len })?;
+                if layout.extent != extent {
+                    strided::fill_contiguous(native.bytes_mut(), self.rest.fill().bytes());
+                }
+                let to = Strided {
+                    offset: 0,
+                    strides: &c_strides(&extent),
+                };
+                layout.copy_native(bytes, size, native.bytes_mut(), to);
+                Ok(())
+            })?;
         Ok(native)
     }
 }
@@ -72,13 +82,20 @@ impl Stage for ArrayToArrayStage {
 
     fn overhead(&self, shape: &[u64]) -> u64 {
         self.encoded_size(shape).map_or(0, |(encoded, byte_len)| {
-            (byte_len as u64).saturating_mul(2).saturating_add(self.rest.overhead(&encoded))
+            (byte_len as u64)
+                .saturating_mul(2)
+                .saturating_add(self.rest.overhead(&encoded))
         })
     }
 
     fn decode(
         &self,
-        Value { bytes, shape, byte_len, .. }: Value<'_>,
+        Value {
+            bytes,
+            shape,
+            byte_len,
+            ..
+        }: Value<'_>,
         workspace: &mut Workspace,
         put: &mut Put<'_>,
     ) -> Result<(), CodecError> {
@@ -88,7 +105,13 @@ impl Stage for ArrayToArrayStage {
         let mut out = bounded::take(workspace, byte_len)?;
         self.codec.decode(encoded.bytes(), shape, out.bytes_mut())?;
         workspace.give(encoded);
-        put(Elements::Fixed { bytes: out.bytes(), size }, shape);
+        put(
+            Elements::Fixed {
+                bytes: out.bytes(),
+                size,
+            },
+            shape,
+        );
         workspace.give(out);
         Ok(())
     }
@@ -103,11 +126,14 @@ impl Stage for ArrayToArrayStage {
     ) -> Result<(), CodecError> {
         let (encoded_shape, encoded_len) = self.encoded_size(shape)?;
         let mut encoded = bounded::take(workspace, encoded_len)?;
-        self.codec.encode(fixed(elements)?, shape, encoded.bytes_mut())?;
+        self.codec
+            .encode(fixed(elements)?, shape, encoded.bytes_mut())?;
         if self.rest.is_c_order() {
-            self.rest.encode_stored(encoded.bytes_mut(), &encoded_shape, workspace, out)?;
+            self.rest
+                .encode_stored(encoded.bytes_mut(), &encoded_shape, workspace, out)?;
         } else {
-            self.rest.encode(encoded.bytes(), &encoded_shape, workspace, out)?;
+            self.rest
+                .encode(encoded.bytes(), &encoded_shape, workspace, out)?;
         }
         workspace.give(encoded);
         Ok(())

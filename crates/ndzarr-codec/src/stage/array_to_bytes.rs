@@ -25,7 +25,12 @@ impl Stage for ArrayToBytesStage {
 
     fn decode(
         &self,
-        Value { bytes, shape, byte_len, pipe }: Value<'_>,
+        Value {
+            bytes,
+            shape,
+            byte_len,
+            pipe,
+        }: Value<'_>,
         workspace: &mut Workspace,
         put: &mut Put<'_>,
     ) -> Result<(), CodecError> {
@@ -40,7 +45,13 @@ impl Stage for ArrayToBytesStage {
             codec.decode(value, shape, out.bytes_mut(), workspace)?;
             Ok(out)
         })?;
-        put(Elements::Fixed { bytes: out.bytes(), size }, shape);
+        put(
+            Elements::Fixed {
+                bytes: out.bytes(),
+                size,
+            },
+            shape,
+        );
         workspace.give(out);
         Ok(())
     }

@@ -27,12 +27,19 @@ impl Stage for Raw {
 
     fn decode(
         &self,
-        Value { bytes, shape, byte_len, pipe }: Value<'_>,
+        Value {
+            bytes,
+            shape,
+            byte_len,
+            pipe,
+        }: Value<'_>,
         workspace: &mut Workspace,
         put: &mut Put<'_>,
     ) -> Result<(), CodecError> {
         let size = self.elem_size;
-        pipe.decode_chunk(bytes, byte_len, workspace, |bytes| put(Elements::Fixed { bytes, size }, shape))
+        pipe.decode_chunk(bytes, byte_len, workspace, |bytes| {
+            put(Elements::Fixed { bytes, size }, shape)
+        })
     }
 
     fn encode(
@@ -50,6 +57,10 @@ impl Stage for Raw {
 impl Plain for Raw {
     fn payload<'v>(&self, value: &'v [u8], shape: &'v [u64]) -> Result<Payload<'v>, CodecError> {
         let byte_len = bounded::chunk_len(shape, self.elem_size)?;
-        Ok(Payload { bytes: value, extent: shape.into(), byte_len })
+        Ok(Payload {
+            bytes: value,
+            extent: shape.into(),
+            byte_len,
+        })
     }
 }

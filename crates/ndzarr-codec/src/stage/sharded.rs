@@ -21,7 +21,12 @@ impl Stage for Arc<Sharding> {
 
     fn decode(
         &self,
-        Value { bytes, shape, byte_len, pipe }: Value<'_>,
+        Value {
+            bytes,
+            shape,
+            byte_len,
+            pipe,
+        }: Value<'_>,
         workspace: &mut Workspace,
         put: &mut Put<'_>,
     ) -> Result<(), CodecError> {
@@ -29,16 +34,27 @@ impl Stage for Arc<Sharding> {
         if chunks.elem_kind() == ElemKind::Vlen {
             let limit = chunks.vlen_limit();
             return pipe.lend(bytes, limit, workspace, |shard, workspace| {
-                put(self.decode_whole_vlen(shard, shape, limit, workspace)?.elements(), shape);
+                put(
+                    self.decode_whole_vlen(shard, shape, limit, workspace)?
+                        .elements(),
+                    shape,
+                );
                 Ok(())
             });
         }
         let size = chunks.elem_size();
         let max = bounded::value_limit(byte_len, Stage::overhead(self, shape));
         let max = usize::try_from(max).unwrap_or(usize::MAX);
-        let decoded =
-            pipe.lend(bytes, max, workspace, |shard, workspace| self.decode_whole(shard, shape, workspace))?;
-        put(Elements::Fixed { bytes: decoded.bytes(), size }, shape);
+        let decoded = pipe.lend(bytes, max, workspace, |shard, workspace| {
+            self.decode_whole(shard, shape, workspace)
+        })?;
+        put(
+            Elements::Fixed {
+                bytes: decoded.bytes(),
+                size,
+            },
+            shape,
+        );
         workspace.give(decoded);
         Ok(())
     }
@@ -53,7 +69,9 @@ impl Stage for Arc<Sharding> {
     ) -> Result<(), CodecError> {
         pipe.encode_made(out, workspace, |shard, workspace| match elements {
             Elements::Fixed { bytes, .. } => self.encode_whole(bytes, shape, workspace, shard),
-            Elements::Vlen { slots, bytes } => self.encode_whole_vlen(slots, bytes, shape, workspace, shard),
+            Elements::Vlen { slots, bytes } => {
+                self.encode_whole_vlen(slots, bytes, shape, workspace, shard)
+            }
         })
     }
 }

@@ -16,13 +16,23 @@ pub trait BytesToBytes: fmt::Debug + Send + Sync {
     /// # Errors
     /// The value is not a complete and valid output of the encoder. For [`Dst::Exact`], its length
     /// differs from the slice's; for [`Dst::Grow`], it exceeds the limit.
-    fn decode(&self, src: &[u8], dst: Dst<'_>, workspace: &mut Workspace) -> Result<usize, CodecError>;
+    fn decode(
+        &self,
+        src: &[u8],
+        dst: Dst<'_>,
+        workspace: &mut Workspace,
+    ) -> Result<usize, CodecError>;
 
     /// Encodes `src`, replacing the content of `dst`.
     ///
     /// # Errors
     /// The codec cannot encode this input.
-    fn encode(&self, src: &[u8], dst: &mut Vec<u8>, workspace: &mut Workspace) -> Result<(), CodecError>;
+    fn encode(
+        &self,
+        src: &[u8],
+        dst: &mut Vec<u8>,
+        workspace: &mut Workspace,
+    ) -> Result<(), CodecError>;
 
     /// The decoded size that `src` states; `None` if it has no size field.
     ///

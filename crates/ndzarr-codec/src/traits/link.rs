@@ -18,13 +18,19 @@ pub(crate) struct Link {
 impl Link {
     /// A codec that only decodes and encodes whole values.
     pub(crate) fn new(codec: Arc<dyn BytesToBytes>) -> Self {
-        Self { codec, capable: None }
+        Self {
+            codec,
+            capable: None,
+        }
     }
 
     /// A codec with more capabilities.
     pub(crate) fn capable(codec: impl Capable + 'static) -> Self {
         let capable: Arc<dyn Capable> = Arc::new(codec);
-        Self { codec: capable.clone(), capable: Some(capable) }
+        Self {
+            codec: capable.clone(),
+            capable: Some(capable),
+        }
     }
 
     pub(crate) fn borrowing_decoder(&self) -> Option<&dyn BorrowDecoded> {

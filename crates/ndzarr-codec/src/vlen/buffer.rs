@@ -19,8 +19,17 @@ impl VlenBuffer {
     pub fn filled(n: usize, content: &[u8]) -> Result<Self, CodecError> {
         let mut slots = Vec::new();
         sink::reserve_items(&mut slots, n)?;
-        slots.resize(n, VlenSlot { start: 0, len: content.len() });
-        Ok(Self { slots, bytes: content.to_vec() })
+        slots.resize(
+            n,
+            VlenSlot {
+                start: 0,
+                len: content.len(),
+            },
+        );
+        Ok(Self {
+            slots,
+            bytes: content.to_vec(),
+        })
     }
 
     /// Gives an element its content.
@@ -28,7 +37,10 @@ impl VlenBuffer {
     /// # Panics
     /// If there is no such element.
     pub fn set(&mut self, index: usize, content: &[u8]) {
-        self.slots[index] = VlenSlot { start: self.bytes.len(), len: content.len() };
+        self.slots[index] = VlenSlot {
+            start: self.bytes.len(),
+            len: content.len(),
+        };
         self.bytes.extend_from_slice(content);
     }
 
@@ -47,13 +59,18 @@ impl VlenBuffer {
     /// The elements.
     #[must_use]
     pub fn elements(&self) -> Elements<'_> {
-        Elements::Vlen { slots: &self.slots, bytes: &self.bytes }
+        Elements::Vlen {
+            slots: &self.slots,
+            bytes: &self.bytes,
+        }
     }
 
     /// True if every element has this content.
     #[must_use]
     pub fn is_all(&self, content: &[u8]) -> bool {
-        self.slots.iter().all(|slot| slot.of(&self.bytes) == content)
+        self.slots
+            .iter()
+            .all(|slot| slot.of(&self.bytes) == content)
     }
 
     /// Copies a box of elements with other strides.
@@ -68,12 +85,18 @@ impl VlenBuffer {
         from: Strided<'_>,
         to: Strided<'_>,
     ) {
-        for_each_position(extent, from, to, |from, to| self.set(to, slots[from].of(bytes)));
+        for_each_position(extent, from, to, |from, to| {
+            self.set(to, slots[from].of(bytes))
+        });
     }
 }
 
 /// The slots of a box of elements, in C order of the box.
-pub(crate) fn slots_of_box(extent: &[usize], slots: &[VlenSlot], from: Strided<'_>) -> Vec<VlenSlot> {
+pub(crate) fn slots_of_box(
+    extent: &[usize],
+    slots: &[VlenSlot],
+    from: Strided<'_>,
+) -> Vec<VlenSlot> {
     let mut selected = Vec::new();
     for_each_position(extent, from, from, |from, _| selected.push(slots[from]));
     selected
@@ -89,8 +112,9 @@ fn for_each_position(
     if extent.contains(&0) {
         return;
     }
-    let axes: Vec<_> =
-        (extent.iter().zip(from.strides).zip(to.strides)).map(|((&n, &from), &to)| (n, from, to)).collect();
+    let axes: Vec<_> = (extent.iter().zip(from.strides).zip(to.strides))
+        .map(|((&n, &from), &to)| (n, from, to))
+        .collect();
     let mut walk = Walk::new(&axes, from.offset.cast_signed(), to.offset.cast_signed());
     while let Some((from, to)) = walk.next() {
         visit(from.cast_unsigned(), to.cast_unsigned());
@@ -107,9 +131,13 @@ pub(crate) fn put_vlen(
     limit: usize,
     to: Strided<'_>,
 ) -> Result<(), CodecError> {
-    let Elements::Vlen { slots, bytes } = elements else { return Ok(()) };
+    let Elements::Vlen { slots, bytes } = elements else {
+        return Ok(());
+    };
     // Elements may share bytes.
-    let added = slots.iter().fold(0usize, |len, slot| len.saturating_add(slot.len));
+    let added = slots
+        .iter()
+        .fold(0usize, |len, slot| len.saturating_add(slot.len));
     if added > limit.saturating_sub(out.bytes.len()) {
         return Err(sink::too_long(codec, limit));
     }
@@ -124,7 +152,10 @@ pub(crate) fn n_slots(shape: &[u64], limit: usize) -> Result<usize, CodecError> 
         .filter(|&byte_len| byte_len <= limit)
         .map(|byte_len| byte_len / size_of::<VlenSlot>())
         .ok_or_else(|| {
-            CodecError::config("chain", format!("{shape:?} are too many elements of variable size"))
+            CodecError::config(
+                "chain",
+                format!("{shape:?} are too many elements of variable size"),
+            )
         })
 }
 

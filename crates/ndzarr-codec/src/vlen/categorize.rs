@@ -35,10 +35,20 @@ impl Categories {
         for label in &config.labels {
             // Of equal labels the last one applies, because it overwrites the others.
             code_of.insert(label.as_bytes().into(), labels.len());
-            labels.push(VlenSlot { start: text.len(), len: label.len() });
+            labels.push(VlenSlot {
+                start: text.len(),
+                len: label.len(),
+            });
             text.extend_from_slice(label.as_bytes());
         }
-        Ok(Self { astype: config.astype.clone(), codes, text, labels, code_of, limit })
+        Ok(Self {
+            astype: config.astype.clone(),
+            codes,
+            text,
+            labels,
+            code_of,
+            limit,
+        })
     }
 }
 
@@ -64,8 +74,11 @@ impl VlenCodec for Categories {
         for stored in payload.chunks_exact(size) {
             code.copy_from_slice(stored);
             swap.apply(code);
-            let slot =
-                self.codes.load(code).and_then(|code| self.labels.get(code)).unwrap_or(&self.labels[0]);
+            let slot = self
+                .codes
+                .load(code)
+                .and_then(|code| self.labels.get(code))
+                .unwrap_or(&self.labels[0]);
             total = total.saturating_add(slot.len);
             slots.push(*slot);
         }
@@ -88,7 +101,8 @@ impl VlenCodec for Categories {
         sink::reserve(out, len)?;
         out.resize(len, 0);
         for (slot, out) in slots.iter().zip(out.chunks_exact_mut(size)) {
-            self.codes.store(self.code_of.get(slot.of(bytes)).copied().unwrap_or(0), out)?;
+            self.codes
+                .store(self.code_of.get(slot.of(bytes)).copied().unwrap_or(0), out)?;
         }
         swap_of(&self.astype).apply(out);
         Ok(())

@@ -22,7 +22,11 @@ pub(super) struct Framed {
 impl Framed {
     /// For strings or bytes.
     pub(super) fn of_bytes(name: &'static str, limit: usize) -> Self {
-        Self { name, numbers: None, limit }
+        Self {
+            name,
+            numbers: None,
+            limit,
+        }
     }
 
     /// For lists of numbers.
@@ -35,17 +39,28 @@ impl Framed {
         let size = elements.elem_size().filter(|&size| size > 0);
         let size = size.ok_or_else(|| CodecError::config(name, "no numbers in the lists"))?;
         let swap = swap_of::one_order(elements, endian.or(Some(Endian::NATIVE)))?;
-        Ok(Self { name, numbers: Some((size, swap)), limit })
+        Ok(Self {
+            name,
+            numbers: Some((size, swap)),
+            limit,
+        })
     }
 
     /// The positions of the elements, each a list of items of this size in bytes. Bytes after the
     /// last element are ignored.
-    fn slots(&self, payload: &[u8], shape: &[u64], size: usize) -> Result<Vec<VlenSlot>, CodecError> {
+    fn slots(
+        &self,
+        payload: &[u8],
+        shape: &[u64],
+        size: usize,
+    ) -> Result<Vec<VlenSlot>, CodecError> {
         let corrupt = |what: String| CodecError::corrupt(self.name, what);
         let short = || corrupt(format!("ends early, after {} bytes", payload.len()));
         let count = read_u32(payload, 0).ok_or_else(short)?;
         if count != n_slots(shape, self.limit)? {
-            return Err(corrupt(format!("{count} elements in a chunk of shape {shape:?}")));
+            return Err(corrupt(format!(
+                "{count} elements in a chunk of shape {shape:?}"
+            )));
         }
         // Each element has at least a length, so a false count does not allocate memory.
         if payload.len() / 4 <= count {
@@ -58,7 +73,9 @@ impl Framed {
             let len = read_u32(payload, at).ok_or_else(short)?;
             at += 4;
             if len > payload.len() - at {
-                return Err(corrupt(format!("element {i} of {len} bytes goes beyond the end")));
+                return Err(corrupt(format!(
+                    "element {i} of {len} bytes goes beyond the end"
+                )));
             }
             if len % size != 0 {
                 return Err(corrupt(format!(
@@ -103,8 +120,11 @@ impl VlenCodec for Framed {
         out: &mut Vec<u8>,
     ) -> Result<(), CodecError> {
         out.clear();
-        let too_long = |n: usize| CodecError::encode(self.name, format!("{n} are more than a u32 can count"));
-        let total = slots.iter().try_fold(4usize, |total, slot| total.checked_add(slot.len)?.checked_add(4));
+        let too_long =
+            |n: usize| CodecError::encode(self.name, format!("{n} are more than a u32 can count"));
+        let total = slots.iter().try_fold(4usize, |total, slot| {
+            total.checked_add(slot.len)?.checked_add(4)
+        });
         sink::reserve(out, total.unwrap_or(usize::MAX))?;
         let count = u32::try_from(slots.len()).map_err(|_| too_long(slots.len()))?;
         out.extend_from_slice(&count.to_le_bytes());

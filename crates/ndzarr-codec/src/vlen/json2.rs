@@ -27,20 +27,26 @@ pub(super) fn decode(
             && let Some(has_items) = has_items.last_mut()
             && std::mem::replace(has_items, true)
         {
-            text.require(b',', "a list of the chunk's shape was expected").map_err(corrupt)?;
+            text.require(b',', "a list of the chunk's shape was expected")
+                .map_err(corrupt)?;
         }
         match step {
             Step::Open(_) => {
-                text.require(b'[', "a list of the chunk's shape was expected").map_err(corrupt)?;
+                text.require(b'[', "a list of the chunk's shape was expected")
+                    .map_err(corrupt)?;
                 has_items.push(false);
             }
             Step::Element => {
                 let start = out.len();
                 out.append(|bytes| text.value(bytes).map_err(corrupt))?;
-                slots.push(VlenSlot { start, len: out.len() - start });
+                slots.push(VlenSlot {
+                    start,
+                    len: out.len() - start,
+                });
             }
             Step::Close => {
-                text.require(b']', "a list is longer than the chunk").map_err(corrupt)?;
+                text.require(b']', "a list is longer than the chunk")
+                    .map_err(corrupt)?;
                 has_items.pop();
             }
         }
@@ -55,11 +61,15 @@ pub(super) fn decode(
         has_items = vec![true];
         text.value(&mut end).map_err(corrupt)?;
     }
-    text.require(b']', "the outer list is longer than its shape").map_err(corrupt)?;
+    text.require(b']', "the outer list is longer than its shape")
+        .map_err(corrupt)?;
     text.end().map_err(corrupt)?;
     let expected = tail(shape);
     if end.trim_ascii_start().strip_prefix(b",").unwrap_or(&end) != expected.as_bytes() {
-        let what = format!("ends with {:?} where {expected:?} was expected", String::from_utf8_lossy(&end));
+        let what = format!(
+            "ends with {:?} where {expected:?} was expected",
+            String::from_utf8_lossy(&end)
+        );
         return Err(CodecError::corrupt(NAME, what));
     }
     Ok(())
@@ -82,7 +92,8 @@ pub(super) fn encode(
             Step::Close => out.push(b']'),
             Step::Element => {
                 let element = elements.next().map_or(&b"null"[..], |slot| slot.of(bytes));
-                JsonText::canonical(element, out).map_err(|error| CodecError::encode(NAME, error))?;
+                JsonText::canonical(element, out)
+                    .map_err(|error| CodecError::encode(NAME, error))?;
             }
         }
         Ok::<_, CodecError>(())

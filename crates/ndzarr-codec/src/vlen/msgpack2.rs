@@ -24,16 +24,24 @@ pub(super) fn decode(
     let mut reader = Reader { rest: payload };
     let expect_list = |reader: &mut Reader<'_>, n: u64| match reader.list()? {
         Some(len) if len == n => Ok(()),
-        _ => Err(corrupt(format!("a list of {n} was expected, as the shape {shape:?} has it"))),
+        _ => Err(corrupt(format!(
+            "a list of {n} was expected, as the shape {shape:?} has it"
+        ))),
     };
-    expect_list(&mut reader, shape.first().copied().unwrap_or(1).saturating_add(2))?;
+    expect_list(
+        &mut reader,
+        shape.first().copied().unwrap_or(1).saturating_add(2),
+    )?;
     walk(NAME, shape, &mut |step| {
         match step {
             Step::Open(n) => expect_list(&mut reader, n)?,
             Step::Element => {
                 let start = out.len();
                 reader.value(out, JsonText::MAX_DEPTH)?;
-                slots.push(VlenSlot { start, len: out.len() - start });
+                slots.push(VlenSlot {
+                    start,
+                    len: out.len() - start,
+                });
             }
             Step::Close => {}
         }
@@ -42,7 +50,10 @@ pub(super) fn decode(
     let mut tail = Text::new(NAME, TAIL_LIMIT);
     reader.value(&mut tail, 1)?;
     if tail.bytes() != b"\"|O\"" {
-        return Err(corrupt(format!("elements of type {}", String::from_utf8_lossy(tail.bytes()))));
+        return Err(corrupt(format!(
+            "elements of type {}",
+            String::from_utf8_lossy(tail.bytes())
+        )));
     }
     expect_list(&mut reader, shape.len() as u64)?;
     for n in shape {
@@ -73,7 +84,10 @@ impl<'a> Reader<'a> {
 
     /// A big-endian number of `n` bytes.
     fn number(&mut self, n: u64) -> Result<u64, CodecError> {
-        Ok(self.take(n)?.iter().fold(0, |number, &byte| number << 8 | u64::from(byte)))
+        Ok(self
+            .take(n)?
+            .iter()
+            .fold(0, |number, &byte| number << 8 | u64::from(byte)))
     }
 
     /// The length of a list, if one is next.
@@ -86,7 +100,11 @@ impl<'a> Reader<'a> {
             _ => return Ok(None),
         };
         self.take(1)?;
-        Ok(Some(if width == 0 { u64::from(tag & 0xf) } else { self.number(width)? }))
+        Ok(Some(if width == 0 {
+            u64::from(tag & 0xf)
+        } else {
+            self.number(width)?
+        }))
     }
 
     /// Appends one value as JSON text.
@@ -143,12 +161,15 @@ impl<'a> Reader<'a> {
                 self.map(out, n, depth_left)
             }
             0xe0..=0xff => out.put(i64::try_from(tag).unwrap_or(0) - 0x100),
-            _ => Err(corrupt(format!("a value of type {tag:#x}, which JSON cannot hold"))),
+            _ => Err(corrupt(format!(
+                "a value of type {tag:#x}, which JSON cannot hold"
+            ))),
         }
     }
 
     fn text(&mut self, out: &mut Text, n: u64) -> Result<(), CodecError> {
-        let text = std::str::from_utf8(self.take(n)?).map_err(|_| corrupt("text that is not UTF-8"))?;
+        let text =
+            std::str::from_utf8(self.take(n)?).map_err(|_| corrupt("text that is not UTF-8"))?;
         out.put_string(text)
     }
 
@@ -162,7 +183,9 @@ impl<'a> Reader<'a> {
             let start = out.len();
             self.value(out, 0)?;
             if out.bytes()[start] != b'"' {
-                return Err(corrupt("a map with a key that is not a string, which JSON cannot hold"));
+                return Err(corrupt(
+                    "a map with a key that is not a string, which JSON cannot hold",
+                ));
             }
             out.push(b":")?;
             self.value(out, depth_left)?;
@@ -172,7 +195,9 @@ impl<'a> Reader<'a> {
 }
 
 fn deeper(depth_left: usize) -> Result<usize, CodecError> {
-    depth_left.checked_sub(1).ok_or_else(|| corrupt("nested too deep"))
+    depth_left
+        .checked_sub(1)
+        .ok_or_else(|| corrupt("nested too deep"))
 }
 
 fn put_float(out: &mut Text, float: f64) -> Result<(), CodecError> {
@@ -201,7 +226,8 @@ pub(super) fn encode(
             Step::Element => {
                 text.clear();
                 let element = elements.next().map_or(&b"null"[..], |slot| slot.of(bytes));
-                JsonText::canonical(element, &mut text).map_err(|error| CodecError::encode(NAME, error))?;
+                JsonText::canonical(element, &mut text)
+                    .map_err(|error| CodecError::encode(NAME, error))?;
                 Json { rest: &text }.value(out)?;
             }
         }
@@ -209,7 +235,9 @@ pub(super) fn encode(
     })?;
     put_text(out, "|O")?;
     put_list(out, shape.len() as u64)?;
-    shape.iter().try_for_each(|&n| put_integer(out, i128::from(n)))
+    shape
+        .iter()
+        .try_for_each(|&n| put_integer(out, i128::from(n)))
 }
 
 /// Reads canonical JSON text, which is known to be valid.
@@ -280,7 +308,11 @@ impl<'a> Json<'a> {
     }
 
     fn scalar(&mut self, out: &mut Vec<u8>) -> Result<(), CodecError> {
-        let len = self.rest.iter().position(|b| matches!(b, b',' | b']' | b'}')).unwrap_or(self.rest.len());
+        let len = self
+            .rest
+            .iter()
+            .position(|b| matches!(b, b',' | b']' | b'}'))
+            .unwrap_or(self.rest.len());
         let (token, rest) = self.rest.split_at(len);
         self.rest = rest;
         let token = String::from_utf8_lossy(token);
@@ -295,7 +327,9 @@ impl<'a> Json<'a> {
             "-Infinity" => f64::NEG_INFINITY,
             token => match token.parse::<i128>() {
                 Ok(integer) => return put_integer(out, integer),
-                Err(_) => token.parse().map_err(|error| CodecError::encode(NAME, error))?,
+                Err(_) => token
+                    .parse()
+                    .map_err(|error| CodecError::encode(NAME, error))?,
             },
         };
         out.push(0xcb);
@@ -357,8 +391,9 @@ fn put_integer(out: &mut Vec<u8>, integer: i128) -> Result<(), CodecError> {
         out.extend_from_slice(&n.to_be_bytes()[8 - (1 << width)..]);
         return Ok(());
     }
-    let n = i64::try_from(integer)
-        .map_err(|_| CodecError::encode(NAME, format!("the integer {integer} has more than 64 bits")))?;
+    let n = i64::try_from(integer).map_err(|_| {
+        CodecError::encode(NAME, format!("the integer {integer} has more than 64 bits"))
+    })?;
     if n >= -32 {
         out.extend_from_slice(&n.to_be_bytes()[7..]);
         return Ok(());

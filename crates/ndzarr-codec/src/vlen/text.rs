@@ -16,7 +16,11 @@ pub(super) struct Text {
 
 impl Text {
     pub(super) fn new(codec: &'static str, limit: usize) -> Self {
-        Self { codec, bytes: Vec::new(), limit }
+        Self {
+            codec,
+            bytes: Vec::new(),
+            limit,
+        }
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
@@ -70,7 +74,9 @@ impl Text {
 
     /// The error of [`push`](Self::push) inside an error of writing.
     fn error(&self, error: io::Error) -> CodecError {
-        error.downcast().unwrap_or_else(|error| CodecError::corrupt(self.codec, error))
+        error
+            .downcast()
+            .unwrap_or_else(|error| CodecError::corrupt(self.codec, error))
     }
 }
 

@@ -8,7 +8,12 @@ use ndzarr_model::{
 use crate::it::support::*;
 
 fn compressors() -> Vec<CodecConfig> {
-    let lzma = LzmaConfig { format: LzmaFormat::Xz, check: -1, preset: Some(0), filters: None };
+    let lzma = LzmaConfig {
+        format: LzmaFormat::Xz,
+        check: -1,
+        preset: Some(0),
+        filters: None,
+    };
     let blosc = BloscConfig {
         cname: BloscCname::Lz4,
         clevel: 5,
@@ -41,20 +46,28 @@ fn v2_t58_bombs_are_errors_at_each_stage() {
     // V2-T58: 8 MiB in a chunk of 1 KiB, with one compressor, with two, and inside a shard.
     let content = vec![0; 8 << 20];
     for compressor in compressors() {
-        let stages =
-            [vec![compressor.clone()], vec![compressor.clone(), GZIP], vec![GZIP, compressor.clone()]];
+        let stages = [
+            vec![compressor.clone()],
+            vec![compressor.clone(), GZIP],
+            vec![GZIP, compressor.clone()],
+        ];
         for stage in stages {
             let chain = bind(&[&[PLAIN], &stage[..]].concat(), &U8, 1);
             let value = encode(&chain, &content, &[8 << 20]).expect("it encodes");
             let error = decode(&chain, &value, &[1 << 10]).expect_err("it is far too long");
             assert!(error.is_corrupt(), "{error}");
             assert_eq!(window_error(&chain, &value, 1 << 10), error.to_string());
-            let config = sharding(&[1 << 10], &[&[PLAIN], &stage[..]].concat(), IndexLocation::Start);
+            let config = sharding(
+                &[1 << 10],
+                &[&[PLAIN], &stage[..]].concat(),
+                IndexLocation::Start,
+            );
             let mut config = config;
             config.index_codecs = specs(&[LITTLE]);
             let index = [16u64.to_le_bytes(), (value.len() as u64).to_le_bytes()].concat();
             let shard = [index, value].concat();
-            decode(&bind(&[sharded(config)], &U8, 1), &shard, &[1 << 10]).expect_err("it is far too long");
+            decode(&bind(&[sharded(config)], &U8, 1), &shard, &[1 << 10])
+                .expect_err("it is far too long");
         }
     }
 }
@@ -65,14 +78,20 @@ fn a_gzip_in_a_gzip_in_a_gzip() {
     let value = encode(&chain, &vec![0; 32 << 20], &[32 << 20]).expect("it encodes");
     decode(&chain, &value, &[100]).expect_err("it is far too long");
     let mut out = vec![1; 32 << 20];
-    let done = chain.decode_into(&value, &[32 << 20], &mut out, &mut Default::default()).expect("it decodes");
+    let done = chain
+        .decode_into(&value, &[32 << 20], &mut out, &mut Default::default())
+        .expect("it decodes");
     assert!(done && out.iter().all(|&byte| byte == 0));
 }
 
 #[test]
 fn chunks_that_the_metadata_makes_huge() {
     // As many bytes as a machine can address are stated, and only a few are present.
-    const STATED: u64 = if cfg!(target_pointer_width = "64") { 1 << 45 } else { 1 << 30 };
+    const STATED: u64 = if cfg!(target_pointer_width = "64") {
+        1 << 45
+    } else {
+        1 << 30
+    };
     for compressor in compressors() {
         let chain = bind(&[PLAIN, compressor], &U8, 1);
         let value = encode(&chain, &[7; 1000], &[1000]).expect("it encodes");

@@ -43,7 +43,13 @@ fn cases() -> impl Strategy<Value = Case> {
     (0usize..4).prop_flat_map(|ndim| {
         let axes: Vec<usize> = (0..ndim).collect();
         let counts = || prop::collection::vec(1u64..4, ndim);
-        let level = || (locations(), index_codecs(ndim), Just(axes.clone()).prop_shuffle());
+        let level = || {
+            (
+                locations(),
+                index_codecs(ndim),
+                Just(axes.clone()).prop_shuffle(),
+            )
+        };
         (
             (counts(), counts(), counts()),
             (level(), level(), level()),
@@ -52,19 +58,27 @@ fn cases() -> impl Strategy<Value = Case> {
             0usize..3,
         )
             .prop_map(
-                |((innermost, per_inner, per_outer), (inner, outer, front), codecs, nested, outside)| {
+                |(
+                    (innermost, per_inner, per_outer),
+                    (inner, outer, front),
+                    codecs,
+                    nested,
+                    outside,
+                )| {
                     let stored = |shape: &[u64], order: &[usize]| {
                         order.iter().map(|&axis| shape[axis]).collect::<Vec<_>>()
                     };
-                    let times =
-                        |a: &[u64], b: &[u64]| a.iter().zip(b).map(|(a, b)| a * b).collect::<Vec<_>>();
+                    let times = |a: &[u64], b: &[u64]| {
+                        a.iter().zip(b).map(|(a, b)| a * b).collect::<Vec<_>>()
+                    };
                     // The shapes are over the logical axes; each level begins with a transpose.
                     let mut chain = vec![transpose(&inner.2)];
                     chain.extend(codecs);
                     let mut chunk = innermost;
                     if nested {
                         let shard = times(&chunk, &per_inner);
-                        let config = configure(stored(&stored(&chunk, &front.2), &inner.2), &inner, chain);
+                        let config =
+                            configure(stored(&stored(&chunk, &front.2), &inner.2), &inner, chain);
                         chain = vec![transpose(&inner.2), config];
                         chunk = shard;
                     }
@@ -126,7 +140,15 @@ proptest! {
 
 #[test]
 fn every_prefix_of_a_shard_is_refused() {
-    let chain: CodecChain = bind(&[sharded(sharding(&[2, 3], &[LITTLE, ZSTD], IndexLocation::End))], &U16, 2);
+    let chain: CodecChain = bind(
+        &[sharded(sharding(
+            &[2, 3],
+            &[LITTLE, ZSTD],
+            IndexLocation::End,
+        ))],
+        &U16,
+        2,
+    );
     let elements = u16s(0..36);
     let shard = encode(&chain, &elements, &[6, 6]).expect("it encodes");
     for len in 0..shard.len() {
@@ -146,9 +168,16 @@ fn zeros_of_either_sign_are_not_the_same() {
     // V3-T11: fill -0.0 and a chunk of +0.0.
     let data_type = ndzarr_model::DataType::Float { bits: 32 };
     let config = sharding(&[1], &[LITTLE], IndexLocation::End);
-    let chain = try_bind(&[sharded(config)], &data_type, &(-0.0f32).to_ne_bytes(), 1).expect("it binds");
-    let elements: Vec<u8> = [0.0f32, -0.0].iter().flat_map(|value| value.to_ne_bytes()).collect();
+    let chain =
+        try_bind(&[sharded(config)], &data_type, &(-0.0f32).to_ne_bytes(), 1).expect("it binds");
+    let elements: Vec<u8> = [0.0f32, -0.0]
+        .iter()
+        .flat_map(|value| value.to_ne_bytes())
+        .collect();
     let shard = encode(&chain, &elements, &[2]).expect("it encodes");
     assert_eq!(shard.len(), 4 + 36);
-    assert_eq!(decode_full(&chain, &shard, &[2]).expect("it decodes"), elements);
+    assert_eq!(
+        decode_full(&chain, &shard, &[2]).expect("it decodes"),
+        elements
+    );
 }

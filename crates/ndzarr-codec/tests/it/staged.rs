@@ -1,17 +1,19 @@
 //! Tests chains with codecs that change elements.
 
-use ndzarr_codec::{Access, ArrayToArray, ArrayToBytes, BytesToBytes, CodecChain, CodecError, CodecRegistry};
+use ndzarr_codec::{
+    Access, ArrayToArray, ArrayToBytes, BytesToBytes, CodecChain, CodecError, CodecRegistry,
+};
 use ndzarr_codec::{Dst, Workspace};
 use ndzarr_model::{
-    CastValueConfig, CodecConfig, DataType, Endian, FillValue, FilterTypes, IndexLocation, ReshapeDim,
-    ScaleOffsetConfig, StoredType,
+    CastValueConfig, CodecConfig, DataType, Endian, FillValue, FilterTypes, IndexLocation,
+    ReshapeDim, ScaleOffsetConfig, StoredType,
 };
 use proptest::prelude::*;
 use std::sync::Arc;
 
 use crate::it::support::{
-    BIG, CRC32C, GZIP, LITTLE, PLAIN, U8, U16, bind, check, decode_full, encode, hex, sharded, sharding,
-    specs, transpose, try_bind, u16s,
+    BIG, CRC32C, GZIP, LITTLE, PLAIN, U8, U16, bind, check, decode_full, encode, hex, sharded,
+    sharding, specs, transpose, try_bind, u16s,
 };
 
 const F32: DataType = DataType::Float { bits: 32 };
@@ -21,7 +23,10 @@ fn stored(data_type: DataType, endian: Endian) -> StoredType {
 }
 
 fn delta(endian: Endian) -> CodecConfig {
-    CodecConfig::Delta(FilterTypes { dtype: stored(U16, endian), astype: stored(U16, endian) })
+    CodecConfig::Delta(FilterTypes {
+        dtype: stored(U16, endian),
+        astype: stored(U16, endian),
+    })
 }
 
 fn shuffle(elementsize: Option<usize>) -> CodecConfig {
@@ -48,7 +53,11 @@ fn f32s(values: &[f32]) -> Vec<u8> {
 #[test]
 fn filters_follow_the_order_of_storage_v2_t04() {
     let elements = u16s(0..6);
-    let chain = bind(&[transpose(&[1, 0]), LITTLE, delta(Endian::Little)], &U16, 2);
+    let chain = bind(
+        &[transpose(&[1, 0]), LITTLE, delta(Endian::Little)],
+        &U16,
+        2,
+    );
     check(&chain, &elements, &[2, 3], "00000300feff0300feff0300");
     let chain = bind(&[transpose(&[1, 0]), BIG, delta(Endian::Big)], &U16, 2);
     check(&chain, &elements, &[2, 3], "00000003fffe0003fffe0003");
@@ -56,7 +65,11 @@ fn filters_follow_the_order_of_storage_v2_t04() {
     let chain = bind(&[transpose(&[1, 0]), delta(Endian::Little), BIG], &U16, 2);
     check(&chain, &elements, &[2, 3], "00000003fffe0003fffe0003");
     // A transpose after it reorders the differences: those of C order are 0 1 1 1 1 1.
-    let chain = bind(&[delta(Endian::Little), transpose(&[1, 0]), LITTLE], &U16, 2);
+    let chain = bind(
+        &[delta(Endian::Little), transpose(&[1, 0]), LITTLE],
+        &U16,
+        2,
+    );
     check(&chain, &elements, &[2, 3], "000001000100010001000100");
 }
 
@@ -69,7 +82,10 @@ fn codecs_of_bytes_may_come_first_v2_093() {
     let value = encode(&chain, &elements, &[3]).expect("it encodes");
     assert_eq!(value.len(), 10);
     assert_eq!(value[..6], hex("0100 0100 0203"));
-    assert_eq!(decode_full(&chain, &value, &[3]).ok(), Some(elements.clone()));
+    assert_eq!(
+        decode_full(&chain, &value, &[3]).ok(),
+        Some(elements.clone())
+    );
     // V2-T36: without a configured size shuffle uses that of its input: first 2 bytes, then 1;
     // after a compressor it is unknown.
     let chain = bind(&[LITTLE, delta(Endian::Little), shuffle(None)], &U16, 1);
@@ -115,18 +131,27 @@ fn only_chains_without_stages_are_read_in_part() {
     assert_eq!(access(&[delta(Endian::Little), LITTLE]), "whole");
     assert_eq!(access(&[LITTLE, delta(Endian::Little)]), "whole");
     let shards = |inner: &[CodecConfig]| sharded(sharding(&[2], inner, IndexLocation::End));
-    assert_eq!(access(&[shards(&[delta(Endian::Little), LITTLE])]), "indexed");
+    assert_eq!(
+        access(&[shards(&[delta(Endian::Little), LITTLE])]),
+        "indexed"
+    );
     assert_eq!(access(&[delta(Endian::Little), shards(&[LITTLE])]), "whole");
 }
 
 #[test]
 fn codecs_in_wrong_places() {
     for codecs in [
-        &[LITTLE, CodecConfig::ScaleOffset(ScaleOffsetConfig::default())][..],
+        &[
+            LITTLE,
+            CodecConfig::ScaleOffset(ScaleOffsetConfig::default()),
+        ][..],
         &[LITTLE, cast()],
         &[LITTLE, CodecConfig::Packbits(Default::default())],
         &[CodecConfig::Packbits(Default::default()), LITTLE],
-        &[CodecConfig::Packbits(Default::default()), CodecConfig::Packbits(Default::default())],
+        &[
+            CodecConfig::Packbits(Default::default()),
+            CodecConfig::Packbits(Default::default()),
+        ],
         &[CodecConfig::Base64, LITTLE],
         &[delta(Endian::Little)],
         &[delta(Endian::Little), GZIP],
@@ -150,7 +175,9 @@ impl ArrayToArray for Negative {
     }
 
     fn encode(&self, elements: &[u8], _: &[u64], out: &mut [u8]) -> Result<(), CodecError> {
-        out.iter_mut().zip(elements).for_each(|(out, byte)| *out = !byte);
+        out.iter_mut()
+            .zip(elements)
+            .for_each(|(out, byte)| *out = !byte);
         Ok(())
     }
 
@@ -167,11 +194,19 @@ impl ArrayToBytes for Backwards {
         "backwards"
     }
 
-    fn decode(&self, value: &[u8], _: &[u64], out: &mut [u8], _: &mut Workspace) -> Result<(), CodecError> {
+    fn decode(
+        &self,
+        value: &[u8],
+        _: &[u64],
+        out: &mut [u8],
+        _: &mut Workspace,
+    ) -> Result<(), CodecError> {
         if value.len() != out.len() {
             return Err(CodecError::corrupt("backwards", "another length"));
         }
-        out.iter_mut().zip(value.iter().rev()).for_each(|(out, byte)| *out = *byte);
+        out.iter_mut()
+            .zip(value.iter().rev())
+            .for_each(|(out, byte)| *out = *byte);
         Ok(())
     }
 
@@ -216,21 +251,42 @@ fn codecs_of_the_callers_own_of_every_kind() {
         .with_array_to_array("negative", |_, _| Ok(Arc::new(Negative)))
         .with_array_to_bytes("backwards", |_, data_type| match data_type {
             &U8 => Ok(Arc::new(Backwards)),
-            other => Err(CodecError::config("backwards", format!("takes uint8, not {other}"))),
+            other => Err(CodecError::config(
+                "backwards",
+                format!("takes uint8, not {other}"),
+            )),
         })
         .with("same", |_| Ok(Arc::new(Same)));
-    let own =
-        |name: &str| CodecConfig::Unknown { name: name.to_owned(), configuration: serde_json::Value::Null };
+    let own = |name: &str| CodecConfig::Unknown {
+        name: name.to_owned(),
+        configuration: serde_json::Value::Null,
+    };
     let bind = |codecs: &[CodecConfig], data_type: &DataType| {
         let fill = FillValue::zero(data_type);
         CodecChain::bind(&specs(codecs), data_type, &fill, 2, &registry)
     };
-    let chain = bind(&[own("negative"), transpose(&[1, 0]), own("backwards"), own("same"), GZIP], &U8)
-        .expect("it binds");
+    let chain = bind(
+        &[
+            own("negative"),
+            transpose(&[1, 0]),
+            own("backwards"),
+            own("same"),
+            GZIP,
+        ],
+        &U8,
+    )
+    .expect("it binds");
     let elements: Vec<u8> = (0..6).collect();
     let value = encode(&chain, &elements, &[2, 3]).expect("it encodes");
-    assert_eq!(decode_full(&chain, &value, &[2, 3]).ok(), Some(elements.clone()));
-    let plain = bind(&[own("negative"), transpose(&[1, 0]), own("backwards")], &U8).expect("it binds");
+    assert_eq!(
+        decode_full(&chain, &value, &[2, 3]).ok(),
+        Some(elements.clone())
+    );
+    let plain = bind(
+        &[own("negative"), transpose(&[1, 0]), own("backwards")],
+        &U8,
+    )
+    .expect("it binds");
     // Transposed 0 3 1 4 2 5, in reverse, each negated.
     check(&plain, &elements, &[2, 3], "fafdfbfefcff");
     decode_full(&plain, &value, &[2, 3]).expect_err("another length");
@@ -241,7 +297,9 @@ fn codecs_of_the_callers_own_of_every_kind() {
         (&[own("same"), LITTLE], U8, "same"),
         (&[own("backwards")], U16, "takes uint8, not uint16"),
     ] {
-        let error = bind(codecs, &data_type).expect_err("it does not fit").to_string();
+        let error = bind(codecs, &data_type)
+            .expect_err("it does not fit")
+            .to_string();
         assert!(error.contains(names), "{error}");
     }
 }
@@ -252,7 +310,10 @@ fn stage() -> impl Strategy<Value = Vec<CodecConfig>> {
         dtype: stored(U16, Endian::Little),
         astype: stored(DataType::Float { bits: 64 }, Endian::Little),
     };
-    let back = FilterTypes { dtype: wide.astype.clone(), astype: wide.dtype.clone() };
+    let back = FilterTypes {
+        dtype: wide.astype.clone(),
+        astype: wide.dtype.clone(),
+    };
     prop_oneof![
         Just(vec![delta(Endian::Little)]),
         Just(vec![CodecConfig::Bitround { keepbits: 16 }]),

@@ -22,7 +22,9 @@ fn n5(use_zlib: bool) -> CodecConfig {
 /// Numbers that deflate encodes as literals and short matches.
 fn noise(seed: u32, n: usize) -> Vec<u8> {
     let next = |state: &u32| Some(state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223));
-    let numbers = std::iter::successors(Some(seed), next).skip(1).map(|state| (state >> 26) as u16 + 3000);
+    let numbers = std::iter::successors(Some(seed), next)
+        .skip(1)
+        .map(|state| (state >> 26) as u16 + 3000);
     numbers.take(n).flat_map(u16::to_ne_bytes).collect()
 }
 
@@ -57,9 +59,14 @@ fn two_values(chain: &CodecChain) -> [Vec<u8>; 2] {
 /// Checks that both values, if they can be decoded at once, equal their separate results. Returns
 /// true if they can be.
 fn agrees(chain: &CodecChain, encoded: [&[u8]; 2]) -> bool {
-    let Some(both) = decode_two(chain, encoded, [&SHAPES[0], &SHAPES[1]]) else { return false };
+    let Some(both) = decode_two(chain, encoded, [&SHAPES[0], &SHAPES[1]]) else {
+        return false;
+    };
     for (i, found) in both.into_iter().enumerate() {
-        assert_eq!(decode(chain, encoded[i], &SHAPES[i]).expect("it decodes"), found);
+        assert_eq!(
+            decode(chain, encoded[i], &SHAPES[i]).expect("it decodes"),
+            found
+        );
     }
     true
 }
@@ -84,11 +91,19 @@ fn chains_of_deflate_decode_two() {
 
 #[test]
 fn others_do_not() {
-    for configs in [vec![LITTLE], vec![LITTLE, ZSTD], vec![LITTLE, ZLIB, CRC32C], vec![LITTLE, GZIP, GZIP]] {
+    for configs in [
+        vec![LITTLE],
+        vec![LITTLE, ZSTD],
+        vec![LITTLE, ZLIB, CRC32C],
+        vec![LITTLE, GZIP, GZIP],
+    ] {
         let chain = bind(&configs, &U16, 2);
         assert!(!chain.decodes_two(), "{configs:?}");
         let [a, b] = two_values(&chain);
-        assert!(decode_two(&chain, [&a, &b], [&SHAPES[0], &SHAPES[1]]).is_none(), "{configs:?}");
+        assert!(
+            decode_two(&chain, [&a, &b], [&SHAPES[0], &SHAPES[1]]).is_none(),
+            "{configs:?}"
+        );
     }
 }
 
@@ -108,16 +123,28 @@ fn small_chunks_and_other_ranks_are_left_alone() {
 /// separately.
 #[test]
 fn damage_is_left_to_each_by_itself() {
-    for configs in [vec![LITTLE, ZLIB], vec![LITTLE, GZIP], vec![n5(false)], vec![n5(true)]] {
+    for configs in [
+        vec![LITTLE, ZLIB],
+        vec![LITTLE, GZIP],
+        vec![n5(false)],
+        vec![n5(true)],
+    ] {
         let chain = bind(&configs, &U16, 2);
         let [a, b] = two_values(&chain);
-        let ends = |len: usize| (0..40).chain((40..len - 20).step_by(997)).chain(len - 20..len);
+        let ends = |len: usize| {
+            (0..40)
+                .chain((40..len - 20).step_by(997))
+                .chain(len - 20..len)
+        };
         for place in ends(b.len()) {
             let mut broken = b.clone();
             broken[place] ^= 0x55;
             // Only the header has bytes without a meaning.
             let taken = agrees(&chain, [&a, &broken]);
-            assert!(!taken || place < 40 && decode(&chain, &broken, &SHAPES[1]).is_ok(), "byte {place}");
+            assert!(
+                !taken || place < 40 && decode(&chain, &broken, &SHAPES[1]).is_ok(),
+                "byte {place}"
+            );
             assert!(!agrees(&chain, [&a, &b[..place]]), "up to byte {place}");
             assert!(!agrees(&chain, [&b[..place], &b]), "up to byte {place}");
         }

@@ -10,10 +10,14 @@ use serde_json::{Value, json};
 
 pub(crate) fn trials() -> Vec<Trial> {
     let family = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/cf");
-    let folders =
-        fs::read_dir(family).expect("testdata/ exists").map(|entry| entry.expect("a folder").path());
+    let folders = fs::read_dir(family)
+        .expect("testdata/ exists")
+        .map(|entry| entry.expect("a folder").path());
     let trial = |folder: std::path::PathBuf| {
-        let name = format!("cf/{}", folder.file_name().expect("a name").to_string_lossy());
+        let name = format!(
+            "cf/{}",
+            folder.file_name().expect("a name").to_string_lossy()
+        );
         Trial::test(name, move || check(&folder))
     };
     folders.map(trial).collect()
@@ -46,17 +50,27 @@ fn check(folder: &Path) -> Result<(), Failed> {
             }
         }
     }
-    if answers.len() == requests.len() { Ok(()) } else { Err("there are fewer answers than requests".into()) }
+    if answers.len() == requests.len() {
+        Ok(())
+    } else {
+        Err("there are fewer answers than requests".into())
+    }
 }
 
 /// `["lat", "range", 1, 2]` as the program takes it.
 fn how(sel: &Value) -> Value {
     let one = |by: &Value| {
         let labels = &by.as_array().map_or(&[][..], |by| &by[2..]);
-        let labels = if labels.len() == 1 { labels[0].clone() } else { json!(labels) };
+        let labels = if labels.len() == 1 {
+            labels[0].clone()
+        } else {
+            json!(labels)
+        };
         json!([by[0], {by[1].as_str().unwrap_or_default(): labels}])
     };
-    sel.as_array().map(|sel| sel.iter().map(one).collect()).unwrap_or_default()
+    sel.as_array()
+        .map(|sel| sel.iter().map(one).collect())
+        .unwrap_or_default()
 }
 
 fn answers_to(store: &Path, requests: &[Value]) -> Result<Vec<Value>, Failed> {
@@ -67,8 +81,18 @@ fn answers_to(store: &Path, requests: &[Value]) -> Result<Vec<Value>, Failed> {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()?;
-    let input: String = requests.iter().map(|request| format!("{request}\n")).collect();
-    child.stdin.take().ok_or("no standard input")?.write_all(input.as_bytes())?;
+    let input: String = requests
+        .iter()
+        .map(|request| format!("{request}\n"))
+        .collect();
+    child
+        .stdin
+        .take()
+        .ok_or("no standard input")?
+        .write_all(input.as_bytes())?;
     let output = child.wait_with_output()?;
-    Ok(str::from_utf8(&output.stdout)?.lines().map(serde_json::from_str).collect::<Result<_, _>>()?)
+    Ok(str::from_utf8(&output.stdout)?
+        .lines()
+        .map(serde_json::from_str)
+        .collect::<Result<_, _>>()?)
 }

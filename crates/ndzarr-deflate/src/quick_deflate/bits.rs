@@ -13,7 +13,12 @@ pub(super) struct BitWriter<'a> {
 impl<'a> BitWriter<'a> {
     /// Writes into `out`, which must be at least eight bytes longer than what is written.
     pub(super) fn new(out: &'a mut [u8]) -> Self {
-        Self { out, len: 0, pending: 0, n_pending: 0 }
+        Self {
+            out,
+            len: 0,
+            pending: 0,
+            n_pending: 0,
+        }
     }
 
     /// Adds the `n` bits of `value`, whose other bits are 0; at most 56 of them between two calls

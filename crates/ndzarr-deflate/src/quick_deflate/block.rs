@@ -4,8 +4,8 @@ use super::bits::BitWriter;
 use super::code::Code;
 use super::finder::{Token, Tokens, zeros};
 use crate::symbols::{
-    self, END, FIRST_LENGTH, LENGTH_BASE, LENGTH_EXTRA, LENGTH_SYMBOL, LENS_ORDER, MANY_ZEROS, MIN_MATCH,
-    N_DISTANCES, N_LENS, N_LITERALS, REPEAT, ZEROS,
+    self, END, FIRST_LENGTH, LENGTH_BASE, LENGTH_EXTRA, LENGTH_SYMBOL, LENS_ORDER, MANY_ZEROS,
+    MIN_MATCH, N_DISTANCES, N_LENS, N_LITERALS, REPEAT, ZEROS,
 };
 
 /// The most bytes in a stored block.
@@ -48,11 +48,20 @@ struct Header {
 
 impl Block {
     pub(super) fn new() -> Self {
-        Self { literals: zeros(), distances: [0; 32] }
+        Self {
+            literals: zeros(),
+            distances: [0; 32],
+        }
     }
 
     /// Writes a block; `src` is the bytes that its tokens represent.
-    pub(super) fn write(&mut self, tokens: &Tokens, src: &[u8], is_last: bool, bits: &mut BitWriter<'_>) {
+    pub(super) fn write(
+        &mut self,
+        tokens: &Tokens,
+        src: &[u8],
+        is_last: bool,
+        bits: &mut BitWriter<'_>,
+    ) {
         let counts = tokens.literals_and_lengths();
         let literals = Code::new(&counts, 15);
         let distances = Code::new(&tokens.distances, 15);
@@ -73,7 +82,12 @@ impl Block {
     }
 
     fn fill_tables(&mut self, literals: &Code<N_LITERALS>, distances: &Code<N_DISTANCES>) {
-        let entry = |symbol: usize| (u32::from(literals.bits[symbol]), u32::from(literals.lens[symbol]));
+        let entry = |symbol: usize| {
+            (
+                u32::from(literals.bits[symbol]),
+                u32::from(literals.lens[symbol]),
+            )
+        };
         for (byte, table_entry) in self.literals[..END].iter_mut().enumerate() {
             let (bits, len) = entry(byte);
             *table_entry = bits | len << 24;
@@ -99,7 +113,8 @@ impl Block {
             let distance = self.distances[(token >> 10) as usize % 32];
             let extra = u64::from(token >> 15) << ((distance >> 16) % 32);
             let n = literal >> 24;
-            let value = u64::from(literal & 0xff_ffff) | (u64::from(distance & 0xffff) | extra) << n;
+            let value =
+                u64::from(literal & 0xff_ffff) | (u64::from(distance & 0xffff) | extra) << n;
             (value, n + (distance >> 24))
         };
         let (pairs, rest) = tokens.as_chunks::<2>();
@@ -126,7 +141,9 @@ impl Block {
 impl Header {
     fn new(literals: &Code<N_LITERALS>, distances: &Code<N_DISTANCES>) -> Self {
         let used = |lens: &[u8], least: usize| {
-            lens.iter().rposition(|&len| len > 0).map_or(least, |last| (last + 1).max(least))
+            lens.iter()
+                .rposition(|&len| len > 0)
+                .map_or(least, |last| (last + 1).max(least))
         };
         let n_literals = used(&literals.lens, FIRST_LENGTH);
         let n_distances = used(&distances.lens, 1);
@@ -138,7 +155,13 @@ impl Header {
         }
         let code = Code::new(&counts, 7);
         let in_order = LENS_ORDER.map(|symbol| code.lens[symbol]);
-        Self { n_literals, n_distances, n_lens: used(&in_order, 4), code, lens }
+        Self {
+            n_literals,
+            n_distances,
+            n_lens: used(&in_order, 4),
+            code,
+            lens,
+        }
     }
 
     /// The number of bits of the header, and of the block's kind before it.
@@ -170,11 +193,15 @@ impl Header {
 /// The total number of bits of symbols with these counts.
 fn n_bits<const N: usize>(counts: &[u32; N], code: &Code<N>, extra: fn(usize) -> u32) -> u64 {
     let symbols = counts.iter().zip(&code.lens).enumerate();
-    symbols.map(|(i, (&count, &len))| u64::from(count) * u64::from(u32::from(len) + extra(i))).sum()
+    symbols
+        .map(|(i, (&count, &len))| u64::from(count) * u64::from(u32::from(len) + extra(i)))
+        .sum()
 }
 
 fn length_extra(symbol: usize) -> u32 {
-    symbol.checked_sub(FIRST_LENGTH).map_or(0, |i| u32::from(LENGTH_EXTRA[i]))
+    symbol
+        .checked_sub(FIRST_LENGTH)
+        .map_or(0, |i| u32::from(LENGTH_EXTRA[i]))
 }
 
 fn repeat_extra(symbol: u8) -> u32 {

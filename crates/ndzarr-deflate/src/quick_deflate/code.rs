@@ -14,7 +14,10 @@ impl<const N: usize> Code<N> {
     /// The shortest code for symbols with these counts, none of them longer than `limit` bits.
     pub(super) fn new(counts: &[u32; N], limit: usize) -> Self {
         let lens = huffman::lengths(counts, limit);
-        Self { bits: canonical(&lens), lens }
+        Self {
+            bits: canonical(&lens),
+            lens,
+        }
     }
 }
 

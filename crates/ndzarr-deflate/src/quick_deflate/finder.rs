@@ -64,15 +64,29 @@ type Candidate = u32;
 
 impl Finder {
     pub(super) fn new() -> Self {
-        let tokens = Tokens { tokens: zeros(), n: 0, n_matches: 0, distances: [0; N_DISTANCES] };
-        Self { heads: zeros(), padded_start: Vec::new(), tokens }
+        let tokens = Tokens {
+            tokens: zeros(),
+            n: 0,
+            n_matches: 0,
+            distances: [0; N_DISTANCES],
+        };
+        Self {
+            heads: zeros(),
+            padded_start: Vec::new(),
+            tokens,
+        }
     }
 
     pub(super) fn search<'a>(&'a mut self, src: &'a [u8]) -> Search<'a> {
         self.heads.fill(0);
         self.padded_start.resize(WINDOW, 0);
-        self.padded_start.extend_from_slice(&src[..src.len().min(WINDOW + STRIP + 8)]);
-        Search { finder: self, src, position: 0 }
+        self.padded_start
+            .extend_from_slice(&src[..src.len().min(WINDOW + STRIP + 8)]);
+        Search {
+            finder: self,
+            src,
+            position: 0,
+        }
     }
 }
 
@@ -84,7 +98,11 @@ impl Search<'_> {
 
     /// Finds the tokens of the next block; returns its end.
     pub(super) fn next_block(&mut self) -> usize {
-        let Finder { heads, padded_start, tokens } = &mut *self.finder;
+        let Finder {
+            heads,
+            padded_start,
+            tokens,
+        } = &mut *self.finder;
         tokens.clear();
         let src = self.src;
         let start = self.position;
@@ -157,10 +175,9 @@ fn look_up(
 /// A mask of the positions of the strip at `pos` whose match does not begin before the data.
 #[inline(never)]
 fn starting_within_data(found: &[Candidate; STRIP], pos: usize) -> u64 {
-    found
-        .iter()
-        .enumerate()
-        .fold(0, |mask, (k, found)| mask | u64::from((found >> 8) < (pos + k) as u32) << k)
+    found.iter().enumerate().fold(0, |mask, (k, found)| {
+        mask | u64::from((found >> 8) < (pos + k) as u32) << k
+    })
 }
 
 /// Takes the first match, the next one after it, and so on, from `at` to the end of the strip at
@@ -199,13 +216,18 @@ fn length_of_match(earlier: &[u8], now: &[u8]) -> usize {
     let max = now.len().min(MAX_MATCH);
     let mut n = 8;
     while n + 8 <= max {
-        let differ = u64::from_le_bytes(bytes_at(earlier, n)) ^ u64::from_le_bytes(bytes_at(now, n));
+        let differ =
+            u64::from_le_bytes(bytes_at(earlier, n)) ^ u64::from_le_bytes(bytes_at(now, n));
         if differ != 0 {
             return n + (differ.trailing_zeros() / 8) as usize;
         }
         n += 8;
     }
-    n + now[n..max].iter().zip(&earlier[n..]).take_while(|(now, earlier)| now == earlier).count()
+    n + now[n..max]
+        .iter()
+        .zip(&earlier[n..])
+        .take_while(|(now, earlier)| now == earlier)
+        .count()
 }
 
 impl Tokens {
@@ -298,10 +320,15 @@ fn bytes_at<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
 
 #[inline(always)]
 fn array_at<const N: usize>(bytes: &[u8], at: usize) -> &[u8; N] {
-    bytes[at..].first_chunk().expect("the array lies within the bytes")
+    bytes[at..]
+        .first_chunk()
+        .expect("the array lies within the bytes")
 }
 
 /// Zeros, allocated without ever being on the stack.
 pub(super) fn zeros<T: Default + Clone, const N: usize>() -> Box<[T; N]> {
-    vec![T::default(); N].into_boxed_slice().try_into().unwrap_or_else(|_| unreachable!("there are N"))
+    vec![T::default(); N]
+        .into_boxed_slice()
+        .try_into()
+        .unwrap_or_else(|_| unreachable!("there are N"))
 }

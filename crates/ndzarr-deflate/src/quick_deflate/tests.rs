@@ -18,12 +18,20 @@ fn encoded(quick: &mut QuickDeflate, src: &[u8]) -> (usize, usize) {
         stream.extend(libdeflate(&src[n..]));
     }
     let mut out = vec![0; src.len()];
-    assert_eq!(Decompressor::new().deflate_decompress(&stream, &mut out), Ok(src.len()));
+    assert_eq!(
+        Decompressor::new().deflate_decompress(&stream, &mut out),
+        Ok(src.len())
+    );
     assert!(out == src, "libdeflate decodes it");
     out.fill(0);
     let mut decoder = flate2::Decompress::new(false);
-    let status = decoder.decompress(&stream, &mut out, flate2::FlushDecompress::Finish).expect("it is valid");
-    assert_eq!((status, decoder.total_in()), (flate2::Status::StreamEnd, stream.len() as u64));
+    let status = decoder
+        .decompress(&stream, &mut out, flate2::FlushDecompress::Finish)
+        .expect("it is valid");
+    assert_eq!(
+        (status, decoder.total_in()),
+        (flate2::Status::StreamEnd, stream.len() as u64)
+    );
     assert!(out == src, "zlib-rs decodes it");
     (n, stream.len())
 }
@@ -31,7 +39,9 @@ fn encoded(quick: &mut QuickDeflate, src: &[u8]) -> (usize, usize) {
 fn libdeflate(src: &[u8]) -> Vec<u8> {
     let mut encoder = Compressor::new(CompressionLvl::new(1).expect("a level"));
     let mut out = vec![0; encoder.deflate_compress_bound(src.len())];
-    let n = encoder.deflate_compress(src, &mut out).expect("there is room");
+    let n = encoder
+        .deflate_compress(src, &mut out)
+        .expect("there is room");
     out.truncate(n);
     out
 }
@@ -49,7 +59,10 @@ fn images_are_encoded_here_and_as_small_as_by_libdeflate() {
         let (n, size) = encoded(&mut quick, &src);
         assert_eq!(n, src.len(), "noise {noise}");
         let peer = libdeflate(&src).len();
-        assert!(size as f64 <= 1.01 * peer as f64, "noise {noise}: {size} bytes, libdeflate {peer}");
+        assert!(
+            size as f64 <= 1.01 * peer as f64,
+            "noise {noise}: {size} bytes, libdeflate {peer}"
+        );
     }
 }
 
@@ -70,7 +83,12 @@ fn what_repeats_is_left_to_libdeflate_from_where_it_begins() {
 fn noise_is_stored() {
     let src = noise(100_000);
     let mut stream = Vec::new();
-    assert_eq!(QuickDeflate::new().encode(&src, &mut stream).expect("there is memory"), src.len());
+    assert_eq!(
+        QuickDeflate::new()
+            .encode(&src, &mut stream)
+            .expect("there is memory"),
+        src.len()
+    );
     let mut rest = &stream[..];
     let mut at = 0;
     let mut n_blocks = 0;
@@ -97,19 +115,35 @@ fn what_came_before_does_not_matter() {
     quick.encode(&first, &mut again).expect("there is memory");
     again.clear();
     quick.encode(&second, &mut again).expect("there is memory");
-    QuickDeflate::new().encode(&second, &mut from_new).expect("there is memory");
+    QuickDeflate::new()
+        .encode(&second, &mut from_new)
+        .expect("there is memory");
     assert!(again == from_new);
 }
 
 /// RFC 1951, 3.2.5: rows of its tables.
 #[test]
 fn symbols_are_those_of_the_standard() {
-    for (length, symbol) in
-        [(3, 257), (10, 264), (11, 265), (12, 265), (13, 266), (227, 284), (257, 284), (258, 285)]
-    {
-        assert_eq!(257 + u32::from(LENGTH_SYMBOL[length]), symbol, "length {length}");
+    for (length, symbol) in [
+        (3, 257),
+        (10, 264),
+        (11, 265),
+        (12, 265),
+        (13, 266),
+        (227, 284),
+        (257, 284),
+        (258, 285),
+    ] {
+        assert_eq!(
+            257 + u32::from(LENGTH_SYMBOL[length]),
+            symbol,
+            "length {length}"
+        );
     }
-    assert_eq!((LENGTH_BASE[8], LENGTH_BASE[20], LENGTH_BASE[27]), (11, 67, 227));
+    assert_eq!(
+        (LENGTH_BASE[8], LENGTH_BASE[20], LENGTH_BASE[27]),
+        (11, 67, 227)
+    );
     for (distance, symbol, extra) in [
         (1, 0, 0),
         (4, 3, 0),
@@ -120,7 +154,11 @@ fn symbols_are_those_of_the_standard() {
         (24_576, 28, 8191),
         (32_768, 29, 8191),
     ] {
-        assert_eq!(distance_symbol(distance), (symbol, extra), "distance {distance}");
+        assert_eq!(
+            distance_symbol(distance),
+            (symbol, extra),
+            "distance {distance}"
+        );
     }
 }
 
@@ -131,8 +169,16 @@ fn codes_are_those_of_the_example() {
     let code = Code::new(&[10, 11, 12, 13, 14, 40, 4, 5], 15);
     assert_eq!(code.lens, [3, 3, 3, 3, 3, 2, 4, 4]);
     let written = |code: u16, n: u32| code.reverse_bits() >> (16 - n);
-    let expected =
-        [(0b010, 3), (0b011, 3), (0b100, 3), (0b101, 3), (0b110, 3), (0b00, 2), (0b1110, 4), (0b1111, 4)];
+    let expected = [
+        (0b010, 3),
+        (0b011, 3),
+        (0b100, 3),
+        (0b101, 3),
+        (0b110, 3),
+        (0b00, 2),
+        (0b1110, 4),
+        (0b1111, 4),
+    ];
     assert_eq!(code.bits, expected.map(|(code, n)| written(code, n)));
 }
 
@@ -152,7 +198,11 @@ fn content() -> impl Strategy<Value = Vec<u8>> {
                     // Copies from any distance, also from just beyond the greatest allowed one.
                     for _ in 0..n / 64 {
                         let from = all.len().saturating_sub(random(16) as usize + 1);
-                        let copy: Vec<u8> = all[from..].iter().take(random(8) as usize).copied().collect();
+                        let copy: Vec<u8> = all[from..]
+                            .iter()
+                            .take(random(8) as usize)
+                            .copied()
+                            .collect();
                         all.extend(copy);
                         all.push(random(8) as u8);
                     }

@@ -13,12 +13,22 @@ pub(super) struct BitReader<'s> {
 
 impl<'s> BitReader<'s> {
     pub(super) fn new(src: &'s [u8]) -> Self {
-        Self { src, rest: src, word: 0, n: 0 }
+        Self {
+            src,
+            rest: src,
+            word: 0,
+            n: 0,
+        }
     }
 
     /// A reader from which no bit is ever taken.
     pub(super) fn idle() -> Self {
-        Self { src: &[0; 8], rest: &[0; 8], word: 0, n: 56 }
+        Self {
+            src: &[0; 8],
+            rest: &[0; 8],
+            word: 0,
+            n: 56,
+        }
     }
 
     /// Ensures 56 bits, or as many as are left.
@@ -39,7 +49,9 @@ impl<'s> BitReader<'s> {
     /// The word at the start of `rest`; `None` if `rest` is shorter than a word.
     #[inline(always)]
     pub(super) fn next_word(&self) -> Option<u64> {
-        self.rest.first_chunk().map(|bytes| u64::from_le_bytes(*bytes))
+        self.rest
+            .first_chunk()
+            .map(|bytes| u64::from_le_bytes(*bytes))
     }
 
     /// Puts the word at the start of `rest` after the valid bits. Only the lower six bits of `n`

@@ -14,7 +14,10 @@ pub(super) struct Code {
 
 impl Code {
     /// A code without symbols.
-    pub(super) const NONE: Self = Self { count: [0; MAX_BITS + 1], symbols: [0; 288] };
+    pub(super) const NONE: Self = Self {
+        count: [0; MAX_BITS + 1],
+        symbols: [0; 288],
+    };
 
     /// The code with these lengths; 0 if the symbol does not occur. `None` if some bits would have
     /// no meaning, or two.
@@ -25,7 +28,9 @@ impl Code {
         }
         code.count[0] = 0;
         // In units of the longest code.
-        let space: u32 = (1..=MAX_BITS).map(|len| u32::from(code.count[len]) << (MAX_BITS - len)).sum();
+        let space: u32 = (1..=MAX_BITS)
+            .map(|len| u32::from(code.count[len]) << (MAX_BITS - len))
+            .sum();
         if space != 1 << MAX_BITS {
             return None;
         }
@@ -45,7 +50,8 @@ impl Code {
     pub(super) fn iter(&self) -> impl Iterator<Item = (usize, u32, u32)> {
         let mut code = 0u32;
         let mut len_before = 1;
-        let lens = (1..=MAX_BITS as u32).flat_map(|len| (0..self.count[len as usize]).map(move |_| len));
+        let lens =
+            (1..=MAX_BITS as u32).flat_map(|len| (0..self.count[len as usize]).map(move |_| len));
         self.symbols.iter().zip(lens).map(move |(&symbol, len)| {
             code <<= len - len_before;
             len_before = len;
@@ -64,7 +70,10 @@ impl Code {
             code |= (bits >> (len - 1)) as u32 & 1;
             let count = u32::from(self.count[len]);
             if code < first + count {
-                return Some((usize::from(self.symbols[(n_shorter + code - first) as usize]), len as u32));
+                return Some((
+                    usize::from(self.symbols[(n_shorter + code - first) as usize]),
+                    len as u32,
+                ));
             }
             n_shorter += count;
             first = (first + count) << 1;

@@ -16,9 +16,15 @@ impl Stream<'_> {
     /// Appends the results of this many steps; `None` if another decoder has to take over.
     pub(super) fn copy_results(&mut self, lane: &Lane, n_steps: usize) -> Option<()> {
         // As a local variable: in `self` it would be stored and loaded for each match.
-        let mut out = Output { bytes: self.out, n: self.n_out };
+        let mut out = Output {
+            bytes: self.out,
+            n: self.n_out,
+        };
         let mut literal = 0;
-        for (&bits, &step) in lane.bits[..lane.n_notes].iter().zip(&lane.steps[..lane.n_notes]) {
+        for (&bits, &step) in lane.bits[..lane.n_notes]
+            .iter()
+            .zip(&lane.steps[..lane.n_notes])
+        {
             let end = usize::from(step & !EXPLICIT_MATCH);
             let found = lane.match_of_note(bits, step);
             if !out.copy_short(lane, literal..end, &found) {
@@ -36,7 +42,10 @@ impl Stream<'_> {
     pub(super) fn finish_block(&mut self, lane: &Lane) -> Option<()> {
         while self.state == State::InBlock && self.bits.next_word().is_none() {
             let found = self.symbol(lane)?;
-            let mut out = Output { bytes: self.out, n: self.n_out };
+            let mut out = Output {
+                bytes: self.out,
+                n: self.n_out,
+            };
             match found {
                 Symbol::Literal(byte) => out.literal(byte)?,
                 Symbol::Match(found) => out.repeat(&found)?,
@@ -70,19 +79,27 @@ impl Output<'_> {
         if run > RUN_LEN || len > MATCH_LEN || distance < MATCH_LEN || steps.start > MAX_STEPS {
             return false;
         }
-        let Some(target) =
-            self.bytes.get_mut(self.n..).and_then(<[u8]>::first_chunk_mut::<{ RUN_LEN + MATCH_LEN }>)
+        let Some(target) = self
+            .bytes
+            .get_mut(self.n..)
+            .and_then(<[u8]>::first_chunk_mut::<{ RUN_LEN + MATCH_LEN }>)
         else {
             return false;
         };
         target[..RUN_LEN].copy_from_slice(&lane.literals[steps.start..steps.start + RUN_LEN]);
         let end = self.n + run;
         let from = end.wrapping_sub(distance);
-        let Some(&bytes) = self.bytes.get(from..).and_then(<[u8]>::first_chunk::<MATCH_LEN>) else {
+        let Some(&bytes) = self
+            .bytes
+            .get(from..)
+            .and_then(<[u8]>::first_chunk::<MATCH_LEN>)
+        else {
             return false;
         };
-        let Some(target) =
-            self.bytes.get_mut(self.n..).and_then(<[u8]>::first_chunk_mut::<{ RUN_LEN + MATCH_LEN }>)
+        let Some(target) = self
+            .bytes
+            .get_mut(self.n..)
+            .and_then(<[u8]>::first_chunk_mut::<{ RUN_LEN + MATCH_LEN }>)
         else {
             return false;
         };
@@ -93,7 +110,9 @@ impl Output<'_> {
 
     fn literals(&mut self, lane: &Lane, steps: Range<usize>) -> Option<()> {
         let end = self.n + steps.len();
-        self.bytes.get_mut(self.n..end)?.copy_from_slice(&lane.literals[steps]);
+        self.bytes
+            .get_mut(self.n..end)?
+            .copy_from_slice(&lane.literals[steps]);
         self.n = end;
         Some(())
     }

@@ -18,7 +18,11 @@ impl Lengths {
         lens[144..256].fill(9);
         lens[256..280].fill(7);
         lens[288..].fill(5);
-        Self { lens, n_literals: 288, n_distances: 32 }
+        Self {
+            lens,
+            n_literals: 288,
+            n_distances: 32,
+        }
     }
 
     /// Reads the lengths of a block with dynamic codes; `None` if they are invalid.
@@ -54,7 +58,11 @@ impl Lengths {
             lens[..n].get_mut(n_lens_read..end)?.fill(value);
             n_lens_read = end;
         }
-        Some(Self { lens, n_literals, n_distances })
+        Some(Self {
+            lens,
+            n_literals,
+            n_distances,
+        })
     }
 
     pub(super) fn literals(&self) -> &[u8] {

@@ -64,7 +64,10 @@ impl Lane {
     pub(super) fn match_of_note(&self, bits: u32, step: u16) -> Match {
         match step & EXPLICIT_MATCH {
             0 => self.table.match_at(bits),
-            _ => Match { len: (bits >> 16) as usize, distance: (bits & 0xffff) as usize },
+            _ => Match {
+                len: (bits >> 16) as usize,
+                distance: (bits & 0xffff) as usize,
+            },
         }
     }
 }

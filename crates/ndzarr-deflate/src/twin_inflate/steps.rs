@@ -39,7 +39,10 @@ impl<'s> Cursor<'s> {
     #[inline(always)]
     fn new(lane: &Lane, stream: &mut Stream<'s>) -> Self {
         stream.bits.refill();
-        Self { bits: stream.bits, n_notes: lane.n_notes }
+        Self {
+            bits: stream.bits,
+            n_notes: lane.n_notes,
+        }
     }
 
     /// Stores the position back.
@@ -125,6 +128,14 @@ fn decode_outside_table(lane: &mut Lane, stream: &mut Stream<'_>, step: usize) -
         Symbol::End => return Some(first),
     }
     // The steps after it found nothing.
-    (first + 1..step).for_each(|step| lane.note(step, Match { len: 0, distance: 0 }));
+    (first + 1..step).for_each(|step| {
+        lane.note(
+            step,
+            Match {
+                len: 0,
+                distance: 0,
+            },
+        )
+    });
     Some(step)
 }

@@ -37,7 +37,15 @@ pub(super) enum Symbol {
 
 impl<'s> Stream<'s> {
     pub(super) fn new(bits: BitReader<'s>, out: &'s mut [u8]) -> Self {
-        Self { bits, out, n_out: 0, state: State::BetweenBlocks, last: false, n_read: 0, n_outside_table: 0 }
+        Self {
+            bits,
+            out,
+            n_out: 0,
+            state: State::BetweenBlocks,
+            last: false,
+            n_read: 0,
+            n_outside_table: 0,
+        }
     }
 
     pub(super) fn is_done(&self) -> bool {

@@ -62,7 +62,10 @@ impl Table {
         let entry = self.entry(u64::from(bits));
         let [base, extra] = DISTANCES[(entry >> 15) as usize % DISTANCES.len()];
         let distance = u32::from(base) + ((bits >> (entry >> 20 & 15)) & u32::from(extra));
-        Match { len: (entry >> 6 & 0x1ff) as usize, distance: distance as usize }
+        Match {
+            len: (entry >> 6 & 0x1ff) as usize,
+            distance: distance as usize,
+        }
     }
 
     /// The symbol of a length, from [`FIRST_LENGTH`] on, and its number of bits, if the table has
@@ -91,9 +94,12 @@ impl Table {
             self.0.copy_within(..half, half);
             for &(length, code, len) in &lengths[..n_lengths] {
                 let of_len = |found: &&(usize, u32, u32)| found.2 + len == width;
-                for &(distance, distance_code, _) in found_distances[..n_distances].iter().filter(of_len) {
+                for &(distance, distance_code, _) in
+                    found_distances[..n_distances].iter().filter(of_len)
+                {
                     let n = width + distance_extra(distance);
-                    let what = u32::from(LENGTH_BASE[length]) << 6 | (distance as u32) << 15 | width << 20;
+                    let what =
+                        u32::from(LENGTH_BASE[length]) << 6 | (distance as u32) << 15 | width << 20;
                     self.0[(code | distance_code << len) as usize] = NOT_LITERAL | n | what;
                 }
             }

@@ -7,12 +7,16 @@ use super::{PAIRS_TO_SKIP, TwinInflate};
 use crate::huffman;
 use crate::noisy::{image, random};
 use crate::symbols::{
-    DISTANCE_BASE, END, FIRST_LENGTH, LENGTH_BASE, LENGTH_EXTRA, LENS_ORDER, N_DISTANCES, N_LITERALS,
-    distance_extra,
+    DISTANCE_BASE, END, FIRST_LENGTH, LENGTH_BASE, LENGTH_EXTRA, LENS_ORDER, N_DISTANCES,
+    N_LITERALS, distance_extra,
 };
 
 /// The decoded content of both streams, and their lengths.
-fn decoded(twins: &mut TwinInflate, src: [&[u8]; 2], len: [usize; 2]) -> Option<([Vec<u8>; 2], [usize; 2])> {
+fn decoded(
+    twins: &mut TwinInflate,
+    src: [&[u8]; 2],
+    len: [usize; 2],
+) -> Option<([Vec<u8>; 2], [usize; 2])> {
     let mut out = len.map(|len| vec![0xa5; len]);
     let n_read = twins.decode(src, out.each_mut().map(|out| &mut out[..]))?;
     Some((out, n_read))
@@ -21,7 +25,9 @@ fn decoded(twins: &mut TwinInflate, src: [&[u8]; 2], len: [usize; 2]) -> Option<
 fn libdeflate(level: i32, src: &[u8]) -> Vec<u8> {
     let mut encoder = Compressor::new(CompressionLvl::new(level).expect("a level"));
     let mut out = vec![0; encoder.deflate_compress_bound(src.len())];
-    let n = encoder.deflate_compress(src, &mut out).expect("there is room");
+    let n = encoder
+        .deflate_compress(src, &mut out)
+        .expect("there is room");
     out.truncate(n);
     out
 }
@@ -29,7 +35,9 @@ fn libdeflate(level: i32, src: &[u8]) -> Vec<u8> {
 fn zlib_rs(level: u32, src: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::Compress::new(flate2::Compression::new(level), false);
     let mut out = Vec::with_capacity(src.len() + src.len() / 8 + 1024);
-    let status = encoder.compress_vec(src, &mut out, flate2::FlushCompress::Finish).expect("it encodes");
+    let status = encoder
+        .compress_vec(src, &mut out, flate2::FlushCompress::Finish)
+        .expect("it encodes");
     assert_eq!(status, flate2::Status::StreamEnd);
     out
 }
@@ -38,7 +46,9 @@ fn zlib_rs(level: u32, src: &[u8]) -> Vec<u8> {
 fn by_zlib_rs(src: &[u8], len: usize) -> Option<(Vec<u8>, usize)> {
     let mut decoder = flate2::Decompress::new(false);
     let mut out = vec![0; len];
-    let status = decoder.decompress(src, &mut out, flate2::FlushDecompress::Finish).ok()?;
+    let status = decoder
+        .decompress(src, &mut out, flate2::FlushDecompress::Finish)
+        .ok()?;
     let is_right = status == flate2::Status::StreamEnd && decoder.total_out() == len as u64;
     is_right.then_some((out, decoder.total_in() as usize))
 }
@@ -50,7 +60,8 @@ fn images_of_all_encoders_and_levels() {
         let src = [image(50_000, noise), image(70_000, noise)];
         let both = |encode: &dyn Fn(&[u8]) -> Vec<u8>| src.each_ref().map(|src| encode(src));
         let streams = (1..=12).map(|level| (level, both(&|src| libdeflate(level, src))));
-        let streams = streams.chain((0..=9).map(|level| (-level, both(&|src| zlib_rs(level as u32, src)))));
+        let streams =
+            streams.chain((0..=9).map(|level| (-level, both(&|src| zlib_rs(level as u32, src)))));
         for (level, [a, b]) in streams {
             let lens = [src[0].len(), src[1].len()];
             let (out, n_read) = decoded(&mut twins, [&a, &b], lens).expect("it is done here");
@@ -66,10 +77,18 @@ fn what_is_behind_the_streams_is_not_read() {
     let streams = src.each_ref().map(|src| libdeflate(1, src));
     for n_after in [1, 4, 7, 8, 9, 100] {
         for after in [0, 0xff] {
-            let longer = streams.each_ref().map(|stream| [&stream[..], &vec![after; n_after]].concat());
-            let found =
-                decoded(&mut TwinInflate::new(), [&longer[0], &longer[1]], [src[0].len(), src[1].len()]);
-            assert_eq!(found, Some((src.clone(), [streams[0].len(), streams[1].len()])));
+            let longer = streams
+                .each_ref()
+                .map(|stream| [&stream[..], &vec![after; n_after]].concat());
+            let found = decoded(
+                &mut TwinInflate::new(),
+                [&longer[0], &longer[1]],
+                [src[0].len(), src[1].len()],
+            );
+            assert_eq!(
+                found,
+                Some((src.clone(), [streams[0].len(), streams[1].len()]))
+            );
         }
     }
 }
@@ -80,8 +99,14 @@ fn another_length_is_not_right() {
     let stream = libdeflate(1, &src);
     let mut twins = TwinInflate::new();
     for len in [src.len() - 1, src.len() + 1, src.len() / 2, 0] {
-        assert_eq!(decoded(&mut twins, [&stream, &stream], [src.len(), len]), None);
-        assert_eq!(decoded(&mut twins, [&stream, &stream], [len, src.len()]), None);
+        assert_eq!(
+            decoded(&mut twins, [&stream, &stream], [src.len(), len]),
+            None
+        );
+        assert_eq!(
+            decoded(&mut twins, [&stream, &stream], [len, src.len()]),
+            None
+        );
     }
     assert!(decoded(&mut twins, [&stream, &stream], [src.len(); 2]).is_some());
 }
@@ -95,7 +120,10 @@ fn stored_blocks_say_their_length_twice() {
     for place in 1..5 {
         let mut broken = stream.clone();
         broken[place] ^= 1;
-        assert_eq!(decoded(&mut TwinInflate::new(), [&stream, &broken], [src.len(); 2]), None);
+        assert_eq!(
+            decoded(&mut TwinInflate::new(), [&stream, &broken], [src.len(); 2]),
+            None
+        );
     }
 }
 
@@ -104,7 +132,11 @@ fn what_repeats_is_given_up() {
     let src = [vec![0; 1 << 20], b"what repeats ".repeat(50_000)];
     let streams = src.each_ref().map(|src| libdeflate(6, src));
     assert_eq!(
-        decoded(&mut TwinInflate::new(), [&streams[0], &streams[1]], [src[0].len(), src[1].len()]),
+        decoded(
+            &mut TwinInflate::new(),
+            [&streams[0], &streams[1]],
+            [src[0].len(), src[1].len()]
+        ),
         None
     );
 }
@@ -127,9 +159,15 @@ fn long_matches_among_noise_are_given_up() {
     let image = image(20_000, 8.0);
     let other = libdeflate(1, &image);
     let mut twins = TwinInflate::new();
-    assert_eq!(decoded(&mut twins, [&other, &stream], [image.len(), out.len()]), None);
+    assert_eq!(
+        decoded(&mut twins, [&other, &stream], [image.len(), out.len()]),
+        None
+    );
     for _ in 0..PAIRS_TO_SKIP {
-        assert_eq!(decoded(&mut twins, [&other, &other], [image.len(); 2]), None);
+        assert_eq!(
+            decoded(&mut twins, [&other, &other], [image.len(); 2]),
+            None
+        );
     }
     assert!(decoded(&mut twins, [&other, &other], [image.len(); 2]).is_some());
 }
@@ -161,7 +199,11 @@ impl Bits {
     }
 
     fn bytes(&self) -> Vec<u8> {
-        let byte = |bits: &[bool]| bits.iter().rev().fold(0, |byte, &bit| byte << 1 | u8::from(bit));
+        let byte = |bits: &[bool]| {
+            bits.iter()
+                .rev()
+                .fold(0, |byte, &bit| byte << 1 | u8::from(bit))
+        };
         self.0.chunks(8).map(byte).collect()
     }
 }
@@ -191,7 +233,10 @@ enum Token {
 /// The symbol of a value, and its extra bits, from the tables of RFC 1951.
 fn symbol(value: usize, base: &[u16]) -> (usize, usize) {
     // The largest length has a separate symbol.
-    let symbol = base.iter().rposition(|&base| usize::from(base) <= value).expect("not below the least");
+    let symbol = base
+        .iter()
+        .rposition(|&base| usize::from(base) <= value)
+        .expect("not below the least");
     (symbol, value - usize::from(base[symbol]))
 }
 
@@ -199,7 +244,12 @@ fn symbol(value: usize, base: &[u16]) -> (usize, usize) {
 fn block(bits: &mut Bits, tokens: &[Token], own: Option<(&[u8], &[u8])>, last: bool) {
     bits.add(usize::from(last), 1);
     let fixed: Vec<u8> = (0..288)
-        .map(|i| [8, 9, 7, 8][[144, 256, 280, 288].iter().position(|&end| i < end).expect("one")])
+        .map(|i| {
+            [8, 9, 7, 8][[144, 256, 280, 288]
+                .iter()
+                .position(|&end| i < end)
+                .expect("one")]
+        })
         .collect();
     let (literals, distances) = own.unwrap_or((&fixed, &[5; 30]));
     match own {
@@ -210,10 +260,17 @@ fn block(bits: &mut Bits, tokens: &[Token], own: Option<(&[u8], &[u8])>, last: b
             bits.add(distances.len() - 1, 5);
             bits.add(LENS_ORDER.len() - 4, 4);
             // Each length from 0 to 15 has a code of four bits.
-            let own: Vec<u8> = (0..LENS_ORDER.len()).map(|symbol| if symbol < 16 { 4 } else { 0 }).collect();
-            LENS_ORDER.iter().for_each(|&symbol| bits.add(usize::from(own[symbol]), 3));
+            let own: Vec<u8> = (0..LENS_ORDER.len())
+                .map(|symbol| if symbol < 16 { 4 } else { 0 })
+                .collect();
+            LENS_ORDER
+                .iter()
+                .for_each(|&symbol| bits.add(usize::from(own[symbol]), 3));
             let own = codes(&own);
-            literals.iter().chain(distances).for_each(|&len| bits.add_code(own[usize::from(len)]));
+            literals
+                .iter()
+                .chain(distances)
+                .for_each(|&len| bits.add_code(own[usize::from(len)]));
         }
     }
     let literals = codes(literals);
@@ -238,7 +295,9 @@ fn expand(out: &mut Vec<u8>, tokens: &[Token]) {
     for &token in tokens {
         match token {
             Token::Literal(byte) => out.push(byte),
-            Token::Match(len, distance) => (0..len).for_each(|_| out.push(out[out.len() - distance])),
+            Token::Match(len, distance) => {
+                (0..len).for_each(|_| out.push(out[out.len() - distance]))
+            }
         }
     }
 }
@@ -276,7 +335,12 @@ fn any_stream(seed: u64, n_blocks: usize, n_tokens: usize) -> (Vec<u8>, Vec<u8>)
         let literals = huffman::lengths::<N_LITERALS>(&std::array::from_fn(&mut count), limit);
         let distances = huffman::lengths::<N_DISTANCES>(&std::array::from_fn(&mut count), limit);
         let own = !(seed + i as u64).is_multiple_of(3);
-        block(&mut bits, &tokens, own.then_some((&literals, &distances)), i + 1 == n_blocks);
+        block(
+            &mut bits,
+            &tokens,
+            own.then_some((&literals, &distances)),
+            i + 1 == n_blocks,
+        );
         expand(&mut out, &tokens);
     }
     (bits.bytes(), out)
@@ -287,20 +351,40 @@ fn every_length_and_the_end_of_every_distance() {
     let mut bits = Bits::default();
     let mut out = Vec::new();
     let mut random = random(11);
-    let literals: Vec<Token> = (0..40_000).map(|_| Token::Literal(random(8) as u8)).collect();
+    let literals: Vec<Token> = (0..40_000)
+        .map(|_| Token::Literal(random(8) as u8))
+        .collect();
     block(&mut bits, &literals, None, false);
     let lens = (3..=258).map(|len| Token::Match(len, 1 + len % 40));
-    let ends = DISTANCE_BASE.iter().enumerate().flat_map(|(symbol, &base)| {
-        let last = usize::from(base) + (1 << distance_extra(symbol)) - 1;
-        [Token::Match(3, usize::from(base)), Token::Match(17, last), Token::Match(258, last)]
-    });
+    let ends = DISTANCE_BASE
+        .iter()
+        .enumerate()
+        .flat_map(|(symbol, &base)| {
+            let last = usize::from(base) + (1 << distance_extra(symbol)) - 1;
+            [
+                Token::Match(3, usize::from(base)),
+                Token::Match(17, last),
+                Token::Match(258, last),
+            ]
+        });
     let matches: Vec<Token> = lens.chain(ends).collect();
     let lens = huffman::lengths::<N_LITERALS>(&[1; N_LITERALS], 15);
-    block(&mut bits, &matches, Some((&lens, &huffman::lengths::<N_DISTANCES>(&[1; N_DISTANCES], 15))), true);
+    block(
+        &mut bits,
+        &matches,
+        Some((
+            &lens,
+            &huffman::lengths::<N_DISTANCES>(&[1; N_DISTANCES], 15),
+        )),
+        true,
+    );
     expand(&mut out, &literals);
     expand(&mut out, &matches);
     let stream = bits.bytes();
-    assert_eq!(by_zlib_rs(&stream, out.len()), Some((out.clone(), stream.len())));
+    assert_eq!(
+        by_zlib_rs(&stream, out.len()),
+        Some((out.clone(), stream.len()))
+    );
     let found = decoded(&mut TwinInflate::new(), [&stream, &stream], [out.len(); 2]);
     assert_eq!(found, Some(([out.clone(), out], [stream.len(); 2])));
 }

@@ -21,9 +21,18 @@ impl Decoded {
     pub(crate) fn of(elements: Elements<'_>, layout: &Layout) -> Self {
         let (bytes, form) = match elements {
             Elements::Fixed { bytes, size } => (bytes, Form::Fixed { size }),
-            Elements::Vlen { slots, bytes } => (bytes, Form::Vlen { slots: slots.to_vec() }),
+            Elements::Vlen { slots, bytes } => (
+                bytes,
+                Form::Vlen {
+                    slots: slots.to_vec(),
+                },
+            ),
         };
-        Self { bytes: bytes.to_vec(), form, layout: layout.clone() }
+        Self {
+            bytes: bytes.to_vec(),
+            form,
+            layout: layout.clone(),
+        }
     }
 
     pub(crate) fn elements(&self) -> Elements<'_> {

@@ -53,7 +53,11 @@ struct ByMemory;
 impl Weighter<(u64, String), Found> for ByMemory {
     fn weight(&self, (_, key): &(u64, String), (entry, _): &Found) -> u64 {
         let bytes = (ENTRY_BYTES + key.len() + entry.index.byte_len()) as u64;
-        if entry.pin.is_light() { bytes } else { bytes.max(CAPACITY / 64) }
+        if entry.pin.is_light() {
+            bytes
+        } else {
+            bytes.max(CAPACITY / 64)
+        }
     }
 }
 
@@ -61,7 +65,10 @@ impl Default for IndexCache {
     fn default() -> Self {
         static STORES: AtomicU64 = AtomicU64::new(0);
         let store = STORES.fetch_add(1, Ordering::Relaxed);
-        Self(Arc::new(OwnIndexes { store, used: AtomicBool::new(false) }))
+        Self(Arc::new(OwnIndexes {
+            store,
+            used: AtomicBool::new(false),
+        }))
     }
 }
 
@@ -82,14 +89,18 @@ impl IndexCache {
         let key = (self.0.store, key.to_owned());
         let found = (entry, Arc::clone(sharding));
         let attempt = |indexes: &Indexes| indexes.try_insert(key.clone(), found.clone()).ok();
-        INDEXES.inherited(indexes, attempt, |indexes| indexes.insert(key.clone(), found.clone()));
+        INDEXES.inherited(indexes, attempt, |indexes| {
+            indexes.insert(key.clone(), found.clone())
+        });
     }
 }
 
 impl Drop for OwnIndexes {
     fn drop(&mut self) {
         if *self.used.get_mut() {
-            INDEXES.get(|_| indexes()).retain(|(store, _), _| *store != self.store);
+            INDEXES
+                .get(|_| indexes())
+                .retain(|(store, _), _| *store != self.store);
         }
     }
 }

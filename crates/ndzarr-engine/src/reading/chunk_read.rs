@@ -72,7 +72,13 @@ const MAX_ATTEMPTS: u32 = 64;
 
 impl ChunkRead {
     /// A read of `want`, a region relative to the first element of the chunk.
-    pub fn new(array: &ChunkedArray, key: Key, chunk: &[u64], want: Region, merging: RangeMerging) -> Self {
+    pub fn new(
+        array: &ChunkedArray,
+        key: Key,
+        chunk: &[u64],
+        want: Region,
+        merging: RangeMerging,
+    ) -> Self {
         Self::with_picked(array, key, chunk, (want, Picked::All), merging)
     }
 
@@ -86,7 +92,9 @@ impl ChunkRead {
         merging: RangeMerging,
     ) -> Self {
         let shape = array.shape_of(chunk);
-        let cache = array.cache_for(chunk).map(|cache| (cache.clone(), new_version()));
+        let cache = array
+            .cache_for(chunk)
+            .map(|cache| (cache.clone(), new_version()));
         let wanted = Wanted {
             chain: Arc::clone(&array.chain),
             at: None,
@@ -128,11 +136,19 @@ impl ChunkRead {
             _ => None,
         };
         if let Access::Indexed(sharding) = chain.access()
-            && let Some(CachedIndex { pin, index, version }) = index
+            && let Some(CachedIndex {
+                pin,
+                index,
+                version,
+            }) = index
         {
             let cache = self.cache.clone().map(|(cache, _)| (cache, version));
             // An index that does not fit is read again; errors are reported then.
-            if self.root.expand(sharding, &index, self.merging, cache.clone(), &mut None).is_ok() {
+            if self
+                .root
+                .expand(sharding, &index, self.merging, cache.clone(), &mut None)
+                .is_ok()
+            {
                 self.cached = Some(pin);
                 self.cache = cache;
             }
@@ -190,11 +206,19 @@ impl ChunkRead {
             None if first && self.cached.is_some() && !(ranges.is_empty() && self.trusts()) => {
                 self.requested = Requested::Revalidation;
                 // With a range, the store opens the value that later requests need.
-                if ranges.is_empty() { Want::Size } else { Want::Ranges(Vec::new()) }
+                if ranges.is_empty() {
+                    Want::Size
+                } else {
+                    Want::Ranges(Vec::new())
+                }
             }
             None => return Ok(ReadStep::Ready),
         };
-        Ok(ReadStep::Fetch(Fetch { key: self.key.clone(), of, want }))
+        Ok(ReadStep::Fetch(Fetch {
+            key: self.key.clone(),
+            of,
+            want,
+        }))
     }
 
     /// Leaves the last fetch to the jobs, if it is only for inner chunks and has more than this
@@ -219,7 +243,11 @@ impl ChunkRead {
     ///
     /// # Errors
     /// A stored value is invalid, or keeps changing.
-    pub fn supply(&mut self, fetched: Fetched, workspace: &mut Workspace) -> Result<(), EngineCause> {
+    pub fn supply(
+        &mut self,
+        fetched: Fetched,
+        workspace: &mut Workspace,
+    ) -> Result<(), EngineCause> {
         let (pin, size, parts) = match fetched {
             Fetched::Missing => {
                 self.cached = None;
@@ -259,7 +287,12 @@ impl ChunkRead {
         };
         self.pin = Some(pin.clone());
         let cache = self.cache.clone().filter(|_| pin.light().is_some());
-        let of = Value { pin, len: size, merging: self.merging, cache };
+        let of = Value {
+            pin,
+            len: size,
+            merging: self.merging,
+            cache,
+        };
         match std::mem::replace(&mut self.requested, Requested::Nothing) {
             Requested::Nothing | Requested::Revalidation => Ok(()),
             Requested::Value => {
@@ -275,7 +308,9 @@ impl ChunkRead {
             }
             Requested::Ranges(merged) => {
                 let fetched = Arc::new(FetchedRanges::new(merged, parts)?);
-                let found = self.root.supply(&fetched, &of, &mut self.damage, workspace)?;
+                let found = self
+                    .root
+                    .supply(&fetched, &of, &mut self.damage, workspace)?;
                 if found.is_some() {
                     self.found = found;
                 }
@@ -297,9 +332,13 @@ impl ChunkRead {
 
     /// Keeps the index that was read for the outermost shard.
     pub(crate) fn keep_found(&mut self, array: &ChunkedArray) {
-        let Some(found) = self.found.take() else { return };
+        let Some(found) = self.found.take() else {
+            return;
+        };
         let wanted = &self.root.wanted;
-        let Access::Indexed(sharding) = wanted.chain.access() else { return };
+        let Access::Indexed(sharding) = wanted.chain.access() else {
+            return;
+        };
         match (&self.cache, &wanted.slot) {
             (Some(_), Some(slot)) => {
                 let mut slot = slot.clone();
@@ -319,7 +358,9 @@ impl ChunkRead {
 
     /// The whole value, if it is no longer the one that was read.
     pub(crate) fn again(&self, reread: &Reread<'_>) -> Result<Option<Content>, EngineCause> {
-        let Some(pin) = &self.pin else { return Ok(None) };
+        let Some(pin) = &self.pin else {
+            return Ok(None);
+        };
         let Wanted { chain, shape, .. } = &self.root.wanted;
         reread.whole(&self.key, pin, chain.encoded_limit(shape))
     }

@@ -68,8 +68,17 @@ impl DamageReport {
             other => other.to_string(),
         };
         let may_be_read = cause.may_be_read();
-        let found = DamagedChunk { place, inner_chunk, codec, what, may_be_read };
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(found);
+        let found = DamagedChunk {
+            place,
+            inner_chunk,
+            codec,
+            what,
+            may_be_read,
+        };
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(found);
     }
 }
 
@@ -94,7 +103,11 @@ impl<'r> OnDamage<'r> {
             Damaged::Fail => None,
             Damaged::FillAndReport(report) => Some(report),
         };
-        Self { report, place, again }
+        Self {
+            report,
+            place,
+            again,
+        }
     }
 
     /// True if broken parts are filled and not errors.
@@ -118,7 +131,9 @@ impl<'r> OnDamage<'r> {
         while run.as_ref().is_err_and(EngineCause::is_corrupt) && job.is_for_whole_value() {
             run = match (self.again)() {
                 Ok(None) => break,
-                Ok(Some(content)) => with_workspace(|workspace| job.attempt_with(content, workspace)),
+                Ok(Some(content)) => {
+                    with_workspace(|workspace| job.attempt_with(content, workspace))
+                }
                 Err(cause) => Err(cause),
             };
         }

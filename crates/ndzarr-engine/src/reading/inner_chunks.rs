@@ -58,14 +58,18 @@ impl InnerChunks {
         let mut wanted: Option<Wanted> = None;
         shard.each(|chunk| {
             let mut examine = || {
-                let Some(at) = shard.entry(chunk)? else { return Ok(()) };
+                let Some(at) = shard.entry(chunk)? else {
+                    return Ok(());
+                };
                 let wanted = wanted.get_or_insert_with(|| shard.wanted(chunk));
                 if is_raw {
                     *wanted = shard.wanted(chunk);
                 }
                 if let Some((cache, version)) = &cache {
                     let slot = cache.inner(*version, &at);
-                    if let Some(content) = slot.get().and_then(|entry| wanted.cached_content(&entry)) {
+                    if let Some(content) =
+                        slot.get().and_then(|entry| wanted.cached_content(&entry))
+                    {
                         from_cache.insert(at.start, content);
                         return Ok(());
                     }
@@ -73,14 +77,23 @@ impl InnerChunks {
                 }
                 wanted.at = Some(at);
                 let needed = wanted.ranges()?;
-                bytes =
-                    bytes.zip(wanted.one_range()).map(|(sum, one)| sum.saturating_add(one.end - one.start));
+                bytes = bytes
+                    .zip(wanted.one_range())
+                    .map(|(sum, one)| sum.saturating_add(one.end - one.start));
                 ranges.extend(needed);
                 Ok::<_, EngineCause>(())
             };
             examine().or_else(|cause| shard.wanted(chunk).give_up(cause, damage))
         })?;
-        Ok(Self { shard, state: Fetching::Open { wanted: ranges, bytes }, cache, from_cache })
+        Ok(Self {
+            shard,
+            state: Fetching::Open {
+                wanted: ranges,
+                bytes,
+            },
+            cache,
+            from_cache,
+        })
     }
 
     /// Adds the ranges that are needed next.
@@ -113,7 +126,12 @@ impl InnerChunks {
 
     /// The job for one inner chunk.
     pub(crate) fn job<'t>(&self, piece: Piece<'t>) -> Result<Job<'t>, EngineCause> {
-        let Piece { overlap: Overlap { chunk, in_chunk, .. }, output } = piece;
+        let Piece {
+            overlap: Overlap {
+                chunk, in_chunk, ..
+            },
+            output,
+        } = piece;
         let tile = output.tile()?;
         let mut wanted = self.shard.part(&chunk, &in_chunk);
         // Errors of an inner chunk are known by now, and either reported or treated as missing.
@@ -129,7 +147,10 @@ impl InnerChunks {
         let content = match wanted.ranges() {
             Ok(ranges) if wanted.at.is_some() => match &self.state {
                 Fetching::Fetched(fetched) => {
-                    let parts = ranges.iter().map(|range| fetched.cut(range)).collect::<Result<_, _>>();
+                    let parts = ranges
+                        .iter()
+                        .map(|range| fetched.cut(range))
+                        .collect::<Result<_, _>>();
                     let content = parts.and_then(|parts| wanted.content(parts, 0));
                     content.map_err(|cause| cause.within(&wanted.inner_chunk))?
                 }

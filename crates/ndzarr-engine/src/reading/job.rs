@@ -24,7 +24,12 @@ pub struct Job<'t> {
 
 impl<'t> Job<'t> {
     pub(crate) fn new(wanted: Wanted, content: Content, tile: Box<dyn Tile + 't>) -> Self {
-        Self { tile, wanted, content, ahead: None }
+        Self {
+            tile,
+            wanted,
+            content,
+            ahead: None,
+        }
     }
 
     /// Fills its part of the output.
@@ -62,7 +67,9 @@ impl<'t> Job<'t> {
     pub(crate) fn late(&self) -> Option<Range<u64>> {
         match &self.content {
             Content::Late(range) => Some(range.clone()),
-            Content::Missing | Content::Whole(_) | Content::Decoded(_) | Content::Windows(_) => None,
+            Content::Missing | Content::Whole(_) | Content::Decoded(_) | Content::Windows(_) => {
+                None
+            }
         }
     }
 
@@ -81,7 +88,9 @@ impl<'t> Job<'t> {
     /// Decodes the values of two jobs together, where that is faster than one after the other. They
     /// still have to be run, and report errors in their values then.
     pub(crate) fn decode_two(&mut self, other: &mut Job<'_>, workspace: &mut Workspace) {
-        let (Content::Whole(a), Content::Whole(b)) = (&self.content, &other.content) else { return };
+        let (Content::Whole(a), Content::Whole(b)) = (&self.content, &other.content) else {
+            return;
+        };
         let chain = &self.wanted.chain;
         if !Arc::ptr_eq(chain, &other.wanted.chain) {
             return;
@@ -109,19 +118,28 @@ impl<'t> Job<'t> {
 
     /// Fills its part of the output. A job that failed can be run again.
     pub(crate) fn attempt(&mut self, workspace: &mut Workspace) -> Result<(), EngineCause> {
-        let Self { tile, wanted, content, ahead } = self;
+        let Self {
+            tile,
+            wanted,
+            content,
+            ahead,
+        } = self;
         let tile = &mut **tile;
         let chain = &wanted.chain;
         if let Some(ahead) = ahead.take() {
-            return chain
-                .put_ahead(*ahead, workspace, |elements, layout| put(wanted, tile, elements, layout));
+            return chain.put_ahead(*ahead, workspace, |elements, layout| {
+                put(wanted, tile, elements, layout)
+            });
         }
         match content {
             Content::Missing => tile.fill(chain.fill().bytes()),
             Content::Late(_) => Err(bad_answer()),
             Content::Decoded(decoded) => put(wanted, tile, decoded.elements(), &decoded.layout),
             Content::Windows(windows) => windows.iter().try_for_each(|(window, bytes)| {
-                let elements = Elements::Fixed { bytes, size: chain.elem_size() };
+                let elements = Elements::Fixed {
+                    bytes,
+                    size: chain.elem_size(),
+                };
                 let (part, at) = wanted.window_part(window);
                 put_from_anywhere(tile, elements, &part, &at)
             }),
@@ -137,7 +155,9 @@ impl<'t> Job<'t> {
                 {
                     return Ok(());
                 }
-                decode(wanted, encoded, workspace, |elements, layout| put(wanted, tile, elements, layout))
+                decode(wanted, encoded, workspace, |elements, layout| {
+                    put(wanted, tile, elements, layout)
+                })
             }
         }
     }
@@ -146,12 +166,16 @@ impl<'t> Job<'t> {
     /// [`put`](Self::put); `None` if there is nothing to decode.
     pub(crate) fn detach(
         &mut self,
-    ) -> Option<impl FnOnce(&mut Workspace) -> Result<Arc<Decoded>, EngineCause> + Send + 'static> {
-        let Content::Whole(encoded) = &mut self.content else { return None };
+    ) -> Option<impl FnOnce(&mut Workspace) -> Result<Arc<Decoded>, EngineCause> + Send + 'static>
+    {
+        let Content::Whole(encoded) = &mut self.content else {
+            return None;
+        };
         let encoded = std::mem::take(encoded);
         let wanted = self.wanted.clone();
         Some(move |workspace: &mut Workspace| {
-            decode_and_keep(&wanted, &encoded, workspace).map_err(|cause| cause.within(&wanted.inner_chunk))
+            decode_and_keep(&wanted, &encoded, workspace)
+                .map_err(|cause| cause.within(&wanted.inner_chunk))
         })
     }
 
@@ -175,10 +199,13 @@ fn decode_and_keep(
         Ok(())
     };
     match &wanted.slot {
-        Some(_) => wanted.chain.decode(encoded, &wanted.shape, workspace, take)?,
+        Some(_) => wanted
+            .chain
+            .decode(encoded, &wanted.shape, workspace, take)?,
         None => decode(wanted, encoded, workspace, take)?,
     }
-    let decoded = decoded.ok_or_else(|| EngineCause::Element("no elements were decoded".to_owned()))?;
+    let decoded =
+        decoded.ok_or_else(|| EngineCause::Element("no elements were decoded".to_owned()))?;
     if let Some(slot) = &wanted.slot {
         let held = if slot.keeps_encoded() {
             Held::Encoded(encoded.clone())
@@ -197,12 +224,17 @@ fn decode(
     workspace: &mut Workspace,
     put: impl FnOnce(Elements<'_>, &Layout) -> Result<(), EngineCause>,
 ) -> Result<(), EngineCause> {
-    let Wanted { chain, shape, want, .. } = wanted;
+    let Wanted {
+        chain, shape, want, ..
+    } = wanted;
     if wanted.is_all() {
         return chain.decode(encoded, shape, workspace, put);
     }
-    let window: Vec<Range<usize>> =
-        want.ranges().iter().map(|range| range.start as usize..range.end as usize).collect();
+    let window: Vec<Range<usize>> = want
+        .ranges()
+        .iter()
+        .map(|range| range.start as usize..range.end as usize)
+        .collect();
     chain.decode_window(encoded, shape, &window, workspace, put)
 }
 

@@ -47,7 +47,10 @@ pub(crate) struct Value {
 
 impl Level {
     pub(crate) fn new(wanted: Wanted) -> Self {
-        Self { wanted, state: State::Open }
+        Self {
+            wanted,
+            state: State::Open,
+        }
     }
 
     /// Forgets everything known.
@@ -66,7 +69,11 @@ impl Level {
     }
 
     /// Treats a broken value as missing, if requested.
-    pub(crate) fn give_up(&mut self, cause: EngineCause, damage: &mut Damage) -> Result<(), EngineCause> {
+    pub(crate) fn give_up(
+        &mut self,
+        cause: EngineCause,
+        damage: &mut Damage,
+    ) -> Result<(), EngineCause> {
         self.wanted.give_up(cause, damage)?;
         self.set_missing();
         Ok(())
@@ -87,7 +94,9 @@ impl Level {
             State::Inner(inner) => inner.collect(ranges),
             State::Shards(_, shards) => {
                 // Within a value, only ranges are needed.
-                shards.iter_mut().try_for_each(|shard| shard.collect(ranges, damage).map(drop))?;
+                shards
+                    .iter_mut()
+                    .try_for_each(|shard| shard.collect(ranges, damage).map(drop))?;
             }
             State::Fetched(_) => {}
         }
@@ -99,9 +108,9 @@ impl Level {
         match &self.state {
             State::Open => None,
             State::Inner(inner) => inner.bytes(),
-            State::Shards(_, shards) => {
-                shards.iter().try_fold(0_u64, |bytes, shard| Some(bytes.saturating_add(shard.inner_bytes()?)))
-            }
+            State::Shards(_, shards) => shards.iter().try_fold(0_u64, |bytes, shard| {
+                Some(bytes.saturating_add(shard.inner_bytes()?))
+            }),
             State::Fetched(_) => Some(0),
         }
     }
@@ -128,7 +137,10 @@ impl Level {
             State::Open => {
                 let mut take = || {
                     let ranges = self.wanted.ranges()?;
-                    let parts = ranges.iter().map(|range| fetched.cut(range)).collect::<Result<_, _>>()?;
+                    let parts = ranges
+                        .iter()
+                        .map(|range| fetched.cut(range))
+                        .collect::<Result<_, _>>()?;
                     self.resolve(parts, of, damage, workspace)
                 };
                 return take().or_else(|cause| self.give_up(cause, damage).map(|()| None));
@@ -156,11 +168,26 @@ impl Level {
             return Ok(None);
         };
         let part = first_part(parts)?;
-        let len = self.wanted.at.as_ref().map_or(of.len, |range| range.end - range.start);
-        let index = sharding.decode_index(&part, &chain.stored(&self.wanted.shape), len, workspace)?;
+        let len = self
+            .wanted
+            .at
+            .as_ref()
+            .map_or(of.len, |range| range.end - range.start);
+        let index =
+            sharding.decode_index(&part, &chain.stored(&self.wanted.shape), len, workspace)?;
         let version = of.cache.as_ref().map_or(0, |(_, version)| *version);
-        let cached = CachedIndex { pin: of.pin.clone(), index: Arc::new(index), version };
-        self.expand(sharding, &cached.index, of.merging, of.cache.clone(), damage)?;
+        let cached = CachedIndex {
+            pin: of.pin.clone(),
+            index: Arc::new(index),
+            version,
+        };
+        self.expand(
+            sharding,
+            &cached.index,
+            of.merging,
+            of.cache.clone(),
+            damage,
+        )?;
         Ok(Some(cached))
     }
 
@@ -219,14 +246,23 @@ impl<'r, 't> Jobs<'r, 't> {
     fn add(&mut self, level: &'r Level, tile: Box<dyn Tile + 't>) -> Result<(), EngineCause> {
         match &level.state {
             State::Open => return Err(bad_answer()),
-            State::Fetched(content) => {
-                self.0.push(Group::One(Job::new(level.wanted.clone(), content.clone(), tile)))
-            }
+            State::Fetched(content) => self.0.push(Group::One(Job::new(
+                level.wanted.clone(),
+                content.clone(),
+                tile,
+            ))),
             State::Inner(inner) => {
-                self.0.extend(inner.shard.pieces(tile).map(|pieces| Group::Inner(inner, pieces)));
+                self.0.extend(
+                    inner
+                        .shard
+                        .pieces(tile)
+                        .map(|pieces| Group::Inner(inner, pieces)),
+                );
             }
             State::Shards(grid, shards) => {
-                let Some(mut pieces) = grid.pieces(tile) else { return Ok(()) };
+                let Some(mut pieces) = grid.pieces(tile) else {
+                    return Ok(());
+                };
                 let mut shards = shards.iter();
                 while let Some(piece) = pieces.next() {
                     if grid.is_picked(&piece.overlap.chunk) {

@@ -21,7 +21,11 @@ pub(crate) struct WantedRanges {
 
 impl WantedRanges {
     pub(crate) fn new(rule: RangeMerging) -> Self {
-        Self { ranges: Vec::new(), rule, merge_at: MANY }
+        Self {
+            ranges: Vec::new(),
+            rule,
+            merge_at: MANY,
+        }
     }
 
     pub(crate) fn add(&mut self, range: Range<u64>) {
@@ -81,7 +85,10 @@ impl MergedRanges {
 
     /// The merged range that contains a wanted one.
     pub(crate) fn home(&self, wanted: &Range<u64>) -> Option<usize> {
-        let home = self.0.partition_point(|range| range.start <= wanted.start).checked_sub(1)?;
+        let home = self
+            .0
+            .partition_point(|range| range.start <= wanted.start)
+            .checked_sub(1)?;
         (wanted.end <= self.0[home].end).then_some(home)
     }
 }
@@ -98,8 +105,16 @@ impl FetchedRanges {
     /// The parts have other lengths than requested.
     pub(crate) fn new(merged: MergedRanges, parts: Vec<Bytes>) -> Result<Self, EngineCause> {
         let is_as_requested = merged.0.len() == parts.len()
-            && merged.0.iter().zip(&parts).all(|(range, part)| range.end - range.start == part.len() as u64);
-        if is_as_requested { Ok(Self { merged, parts }) } else { Err(bad_answer()) }
+            && merged
+                .0
+                .iter()
+                .zip(&parts)
+                .all(|(range, part)| range.end - range.start == part.len() as u64);
+        if is_as_requested {
+            Ok(Self { merged, parts })
+        } else {
+            Err(bad_answer())
+        }
     }
 
     /// A wanted range.
@@ -125,7 +140,11 @@ mod tests {
 
     #[test]
     fn neighbours_are_merged_up_to_the_limits() {
-        let rule = RangeMerging { gap: 4, max: 20, piece: None };
+        let rule = RangeMerging {
+            gap: 4,
+            max: 20,
+            piece: None,
+        };
         let merged = merged([30..40, 0..5, 8..10, 3..4, 15..20], rule);
         assert_eq!(merged.ranges(), [0..10, 15..20, 30..40]);
         let value: Vec<u8> = (0..40).collect();
@@ -136,14 +155,21 @@ mod tests {
             .collect();
         FetchedRanges::new(merged.clone(), parts[1..].to_vec()).expect_err("a part is missing");
         let fetched = FetchedRanges::new(merged, parts).expect("all parts");
-        assert_eq!(fetched.cut(&(30..40)).expect("a wanted range"), &value[30..40]);
+        assert_eq!(
+            fetched.cut(&(30..40)).expect("a wanted range"),
+            &value[30..40]
+        );
         assert_eq!(fetched.cut(&(3..4)).expect("a wanted range"), &value[3..4]);
         fetched.cut(&(9..11)).expect_err("not a wanted range");
     }
 
     #[test]
     fn empty_ranges_have_a_home() {
-        let rule = RangeMerging { gap: 0, max: 5, piece: None };
+        let rule = RangeMerging {
+            gap: 0,
+            max: 5,
+            piece: None,
+        };
         let merged = merged([5..5, 0..5, 5..9, 9..9, 20..20], rule);
         assert_eq!(merged.ranges(), [0..5, 5..9, 20..20]);
         for empty in [5..5, 9..9, 20..20] {
@@ -155,7 +181,11 @@ mod tests {
     #[test]
     fn many_neighbours_take_little_memory() {
         const N: u64 = 4 * MANY as u64;
-        let rule = RangeMerging { gap: 0, max: 64, piece: None };
+        let rule = RangeMerging {
+            gap: 0,
+            max: 64,
+            piece: None,
+        };
         // The multiplier and the number are coprime: each occurs once.
         for factor in [1, 99_991] {
             let mut ranges = WantedRanges::new(rule);
@@ -163,8 +193,17 @@ mod tests {
             ranges.extend(each());
             assert!(ranges.ranges.len() <= 2 * MANY, "{}", ranges.ranges.len());
             let merged = ranges.merged();
-            assert!(merged.ranges().len() as u64 <= 2 * N / 64, "{}", merged.ranges().len());
-            assert!(merged.ranges().iter().all(|range| range.end - range.start <= 64));
+            assert!(
+                merged.ranges().len() as u64 <= 2 * N / 64,
+                "{}",
+                merged.ranges().len()
+            );
+            assert!(
+                merged
+                    .ranges()
+                    .iter()
+                    .all(|range| range.end - range.start <= 64)
+            );
             assert!(each().all(|range| merged.home(&range).is_some()));
         }
     }

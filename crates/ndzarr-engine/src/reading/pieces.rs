@@ -23,7 +23,11 @@ pub(crate) struct Pieces<'g, 't> {
 
 impl<'g, 't> Pieces<'g, 't> {
     pub(crate) fn new(grid: &'g ChunkGrid) -> Self {
-        Self { grid, entries: VecDeque::new(), len: 0 }
+        Self {
+            grid,
+            entries: VecDeque::new(),
+            len: 0,
+        }
     }
 
     /// Adds a non-empty region of the array.
@@ -37,12 +41,18 @@ impl<'g, 't> Pieces<'g, 't> {
             return self.add_region(region, tile);
         };
         if !chunks.counts().contains(&0) {
-            self.push(End::Back, Entry::Block(Block::of_picked(region, chunks, tile)));
+            self.push(
+                End::Back,
+                Entry::Block(Block::of_picked(region, chunks, tile)),
+            );
         }
     }
 
     pub(crate) fn append(&mut self, others: Self) {
-        others.entries.into_iter().for_each(|entry| self.push(End::Back, entry));
+        others
+            .entries
+            .into_iter()
+            .for_each(|entry| self.push(End::Back, entry));
     }
 
     pub(crate) fn add_piece(&mut self, piece: Piece<'t>) {
@@ -153,7 +163,11 @@ mod tests {
             None
         }
 
-        fn split_at<'s>(self: Box<Self>, axis: usize, at: usize) -> (Box<dyn Tile + 's>, Box<dyn Tile + 's>)
+        fn split_at<'s>(
+            self: Box<Self>,
+            axis: usize,
+            at: usize,
+        ) -> (Box<dyn Tile + 's>, Box<dyn Tile + 's>)
         where
             Self: 's,
         {
@@ -163,7 +177,13 @@ mod tests {
             back[axis] -= at;
             let mut picks = self.picks.clone();
             picks[axis] = picks[axis].from(at);
-            (Box::new(Self { lens: front, picks: self.picks }), Box::new(Self { lens: back, picks }))
+            (
+                Box::new(Self {
+                    lens: front,
+                    picks: self.picks,
+                }),
+                Box::new(Self { lens: back, picks }),
+            )
         }
     }
 
@@ -172,7 +192,10 @@ mod tests {
         let shape = region.shape().iter().map(|&n| n as usize).collect();
         pieces.add_region(
             region.clone(),
-            Box::new(Shape { lens: shape, picks: vec![Picks::ALL; region.ndim()] }),
+            Box::new(Shape {
+                lens: shape,
+                picks: vec![Picks::ALL; region.ndim()],
+            }),
         );
         pieces
     }
@@ -180,13 +203,21 @@ mod tests {
     fn picked<'g>(grid: &'g ChunkGrid, region: &Region, picks: &[Picks]) -> Pieces<'g, 'static> {
         let mut pieces = Pieces::new(grid);
         let shape = region.shape().iter().map(|&n| n as usize).collect();
-        pieces.add_picked(region.clone(), Box::new(Shape { lens: shape, picks: picks.to_vec() }));
+        pieces.add_picked(
+            region.clone(),
+            Box::new(Shape {
+                lens: shape,
+                picks: picks.to_vec(),
+            }),
+        );
         pieces
     }
 
     /// The overlap of a piece, whose tile has its shape.
     fn overlap(Piece { overlap, output }: Piece<'_>) -> Overlap {
-        let Ok(tile) = output.tile() else { panic!("the tile exists") };
+        let Ok(tile) = output.tile() else {
+            panic!("the tile exists")
+        };
         let shape: Vec<u64> = tile.shape().iter().map(|&n| n as u64).collect();
         assert_eq!(shape, overlap.in_chunk.shape());
         overlap
@@ -198,13 +229,17 @@ mod tests {
 
     fn grids() -> Vec<(ChunkGrid, Region)> {
         let uneven = ChunkEdges::Listed(vec![(2, 1), (3, 2), (1, 4)]);
-        let regular = |shape: &[u64], chunk: &[u64]| ChunkGrid::regular(shape, chunk).expect("a grid");
-        let rectilinear =
-            ChunkGrid::rectilinear(&[12, 12], &[uneven.clone(), uneven]).expect("edges of twelve elements");
+        let regular =
+            |shape: &[u64], chunk: &[u64]| ChunkGrid::regular(shape, chunk).expect("a grid");
+        let rectilinear = ChunkGrid::rectilinear(&[12, 12], &[uneven.clone(), uneven])
+            .expect("edges of twelve elements");
         vec![
             (regular(&[], &[]), Region::new([])),
             (regular(&[10], &[3]), Region::new([1..10])),
-            (regular(&[10, 7, 5], &[3, 2, 5]), Region::new([2..9, 1..6, 0..5])),
+            (
+                regular(&[10, 7, 5], &[3, 2, 5]),
+                Region::new([2..9, 1..6, 0..5]),
+            ),
             (rectilinear, Region::new([1..11, 2..9])),
         ]
     }
@@ -216,7 +251,9 @@ mod tests {
             assert_eq!(pieces(&grid, &region).len(), expected.len());
             assert_eq!(all(pieces(&grid, &region)), expected);
             let mut pieces = pieces(&grid, &region);
-            let mut back: Vec<_> = std::iter::from_fn(|| pieces.next_back()).map(overlap).collect();
+            let mut back: Vec<_> = std::iter::from_fn(|| pieces.next_back())
+                .map(overlap)
+                .collect();
             back.reverse();
             assert_eq!(back, expected);
             assert_eq!(pieces.len(), 0);
@@ -227,8 +264,16 @@ mod tests {
     fn chunks_without_a_pick_have_no_pieces() {
         for (grid, region) in grids().into_iter().skip(1) {
             let of_steps = |step: usize| Picks::Steps(Steps { phase: 0, step });
-            let choices = [Picks::ALL, of_steps(2), of_steps(5), of_steps(100), Picks::listed([1, 6, 7])];
-            for (a, b) in (0..choices.len() * choices.len()).map(|i| (i / choices.len(), i % choices.len())) {
+            let choices = [
+                Picks::ALL,
+                of_steps(2),
+                of_steps(5),
+                of_steps(100),
+                Picks::listed([1, 6, 7]),
+            ];
+            for (a, b) in
+                (0..choices.len() * choices.len()).map(|i| (i / choices.len(), i % choices.len()))
+            {
                 let mut picks = vec![Picks::ALL; region.ndim()];
                 picks[0] = choices[a].clone();
                 picks[region.ndim() - 1] = choices[b].clone();
@@ -236,18 +281,30 @@ mod tests {
                     let common = overlap.region().relative_to(&region.start());
                     let mut axes = common.ranges().iter().zip(&picks);
                     axes.all(|(range, picks)| {
-                        picks.hit(range.start as usize, (range.end - range.start) as usize).1 > 0
+                        picks
+                            .hit(range.start as usize, (range.end - range.start) as usize)
+                            .1
+                            > 0
                     })
                 };
                 let expected: Vec<Overlap> = grid.overlaps(&region).filter(has_pick).collect();
-                assert_eq!(picked(&grid, &region, &picks).len(), expected.len(), "{picks:?}");
+                assert_eq!(
+                    picked(&grid, &region, &picks).len(),
+                    expected.len(),
+                    "{picks:?}"
+                );
                 for n in 0..=expected.len() {
                     let mut rest = picked(&grid, &region, &picks);
                     let front = rest.split_front(n);
-                    assert_eq!((all(front), all(rest)), (expected[..n].to_vec(), expected[n..].to_vec()));
+                    assert_eq!(
+                        (all(front), all(rest)),
+                        (expected[..n].to_vec(), expected[n..].to_vec())
+                    );
                 }
                 let mut pieces = picked(&grid, &region, &picks);
-                let mut back: Vec<_> = std::iter::from_fn(|| pieces.next_back()).map(overlap).collect();
+                let mut back: Vec<_> = std::iter::from_fn(|| pieces.next_back())
+                    .map(overlap)
+                    .collect();
                 back.reverse();
                 assert_eq!(back, expected);
             }
@@ -262,7 +319,10 @@ mod tests {
                 let mut rest = pieces(&grid, &region);
                 let front = rest.split_front(n);
                 assert_eq!((front.len(), rest.len()), (n, expected.len() - n));
-                assert_eq!((all(front), all(rest)), (expected[..n].to_vec(), expected[n..].to_vec()));
+                assert_eq!(
+                    (all(front), all(rest)),
+                    (expected[..n].to_vec(), expected[n..].to_vec())
+                );
             }
         }
     }

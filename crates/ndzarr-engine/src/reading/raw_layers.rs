@@ -29,8 +29,12 @@ pub(crate) fn read(
 ) -> Result<bool, EngineCause> {
     let chain = &array.chain;
     let shape = &array.shape_of(chunk)[..];
-    let Access::Raw { swap } = chain.access() else { return Ok(false) };
-    let Some(layers) = Layers::new(chain, shape, want, swap) else { return Ok(false) };
+    let Access::Raw { swap } = chain.access() else {
+        return Ok(false);
+    };
+    let Some(layers) = Layers::new(chain, shape, want, swap) else {
+        return Ok(false);
+    };
     let size = chain.elem_size();
     let was_blank = tile.is_blank();
     let wanted = (layers.range.end - layers.range.start) as usize;
@@ -51,7 +55,8 @@ pub(crate) fn read(
         at[axis] = first;
         let mut put = Ok(());
         let fetched = with_workspace(|workspace| {
-            let Ok(mut scratch) = workspace.take(at_once.saturating_mul(layers.layer).min(wanted)) else {
+            let Ok(mut scratch) = workspace.take(at_once.saturating_mul(layers.layer).min(wanted))
+            else {
                 return Ok(FetchedPieces::Unsupported);
             };
             let mut take = |bytes: &[u8]| {
@@ -66,7 +71,13 @@ pub(crate) fn read(
                 }
                 at[axis] = (at[axis] + part.extent[axis]) % n_layers;
             };
-            let fetched = store.fetch_pieces(key, layers.byte_len, &ranges, scratch.bytes_mut(), &mut take);
+            let fetched = store.fetch_pieces(
+                key,
+                layers.byte_len,
+                &ranges,
+                scratch.bytes_mut(),
+                &mut take,
+            );
             workspace.give(scratch);
             fetched
         });
@@ -112,13 +123,22 @@ impl Layers {
     fn new(chain: &CodecChain, shape: &[u64], want: &Region, swap: Swap) -> Option<Self> {
         let size = chain.elem_size();
         // Limits all products of lengths below to what memory can hold.
-        let byte_len = chain.encoded_len(shape).filter(|&len| len > 0 && chain.is_c_order())?;
+        let byte_len = chain
+            .encoded_len(shape)
+            .filter(|&len| len > 0 && chain.is_c_order())?;
         let chunk: Vec<usize> = shape.iter().map(|&n| n as usize).collect();
         let extent: Vec<usize> = want.shape().iter().map(|&n| n as usize).collect();
         let strides = c_strides(&chunk);
-        let axis = extent.iter().position(|&n| n > 1).or(shape.len().checked_sub(1))?;
-        let first: usize =
-            want.start().iter().zip(&strides).map(|(&at, &stride)| at as usize * stride as usize).sum();
+        let axis = extent
+            .iter()
+            .position(|&n| n > 1)
+            .or(shape.len().checked_sub(1))?;
+        let first: usize = want
+            .start()
+            .iter()
+            .zip(&strides)
+            .map(|(&at, &stride)| at as usize * stride as usize)
+            .sum();
         // From the first wanted element to the end of the last, along ever more axes.
         let mut span = 1;
         for (&n, &stride) in extent.iter().zip(&strides).skip(axis).rev() {
@@ -135,8 +155,19 @@ impl Layers {
         if layer as u64 > WINDOW_BYTES.max((extent.iter().product::<usize>() * size) as u64) {
             return None;
         }
-        let layout = Layout { offset: 0, extent, strides, swap };
-        Some(Self { byte_len: byte_len as u64, range, layout, axis, layer })
+        let layout = Layout {
+            offset: 0,
+            extent,
+            strides,
+            swap,
+        };
+        Some(Self {
+            byte_len: byte_len as u64,
+            range,
+            layout,
+            axis,
+            layer,
+        })
     }
 
     /// The layer to begin with, see [`begin_of`], the ranges from it on and those before it.

@@ -5,7 +5,9 @@ use std::sync::atomic::AtomicU64;
 
 use ndzarr_codec::Access;
 use ndzarr_grid::{Overlap, Region};
-use ndzarr_store::{AsyncStore, Fetch, Fetched, Key, Of, Pin, RangeMerging, Store, StoreError, Want};
+use ndzarr_store::{
+    AsyncStore, Fetch, Fetched, Key, Of, Pin, RangeMerging, Store, StoreError, Want,
+};
 
 use crate::error::bad_answer;
 use crate::reading::chunk_read::{ChunkRead, ReadStep};
@@ -39,7 +41,12 @@ pub fn read(
     regions: Vec<(Region, MakeTile<'_>)>,
     options: &RunOptions,
 ) -> Result<(), EngineError> {
-    now(read_by(array, &BlockingIo::new(store, options), regions, options))
+    now(read_by(
+        array,
+        &BlockingIo::new(store, options),
+        regions,
+        options,
+    ))
 }
 
 /// Asynchronous [`read`]. The limits on what is in flight apply to all regions together.
@@ -68,9 +75,18 @@ fn read_by<I: Io>(
     async move {
         let (pieces, total) = pieces_of(array, regions)?;
         let inner_lanes = io.inner_lanes(total);
-        let call = &Call { array, io, options, inner_lanes, done: AtomicU64::new(0), total };
+        let call = &Call {
+            array,
+            io,
+            options,
+            inner_lanes,
+            done: AtomicU64::new(0),
+            total,
+        };
         if call.takes_two(pieces.len(), lanes) && array.chain.decodes_two() {
-            return io.for_each(Twos(pieces), lanes, |(a, b)| call.chunks(a, b)).await;
+            return io
+                .for_each(Twos(pieces), lanes, |(a, b)| call.chunks(a, b))
+                .await;
         }
         io.for_each(pieces, lanes, |piece| call.chunk(piece)).await
     }
@@ -110,7 +126,9 @@ impl<I: Io> Call<'_, I> {
     async fn chunks(&self, first: Piece<'_>, second: Option<Piece<'_>>) -> Result<(), EngineError> {
         let (first, tile) = self.open(first).await?;
         let mut jobs = self.jobs(&first, tile)?;
-        let Some(second) = second else { return self.finish(&first, jobs).await };
+        let Some(second) = second else {
+            return self.finish(&first, jobs).await;
+        };
         let (second, tile) = self.open(second).await?;
         let mut others = self.jobs(&second, tile)?;
         decode_two(jobs.only(), others.only());
@@ -124,11 +142,27 @@ impl<I: Io> Call<'_, I> {
     }
 
     /// Fetches what the piece needs, and returns its tile.
-    async fn open<'t>(&self, piece: Piece<'t>) -> Result<(Opened, Box<dyn Tile + 't>), EngineError> {
+    async fn open<'t>(
+        &self,
+        piece: Piece<'t>,
+    ) -> Result<(Opened, Box<dyn Tile + 't>), EngineError> {
         check_cancel(self.options.cancel.as_ref())?;
-        let Piece { overlap: Overlap { chunk, in_chunk: want, .. }, output } = piece;
+        let Piece {
+            overlap:
+                Overlap {
+                    chunk,
+                    in_chunk: want,
+                    ..
+                },
+            output,
+        } = piece;
         let mut tile = output.tile()?;
-        let mut opened = Opened { chunk, read: None, late: None, share: None };
+        let mut opened = Opened {
+            chunk,
+            read: None,
+            late: None,
+            share: None,
+        };
         if tile.is_empty() {
             return Ok((opened, tile));
         }
@@ -139,8 +173,15 @@ impl<I: Io> Call<'_, I> {
     }
 
     /// Fetches what the piece needs, and fills it if nothing has to be decoded.
-    async fn fetch(&self, want: Region, tile: &mut dyn Tile, opened: &mut Opened) -> Result<(), EngineCause> {
-        let Self { array, io, options, .. } = self;
+    async fn fetch(
+        &self,
+        want: Region,
+        tile: &mut dyn Tile,
+        opened: &mut Opened,
+    ) -> Result<(), EngineCause> {
+        let Self {
+            array, io, options, ..
+        } = self;
         if tile.is_empty() {
             return Ok(());
         }
@@ -171,7 +212,9 @@ impl<I: Io> Call<'_, I> {
             {
                 break Some(pin);
             }
-            let ReadStep::Fetch(fetch) = read.step()? else { break None };
+            let ReadStep::Fetch(fetch) = read.step()? else {
+                break None;
+            };
             // The share of the last round is returned first, so that no read waits for itself.
             opened.share = None;
             opened.share = io.share(|| expected_bytes(&read, &fetch)).await;
@@ -202,7 +245,10 @@ impl<I: Io> Call<'_, I> {
         opened: &'r Opened,
         tile: Box<dyn Tile + 't>,
     ) -> Result<Jobs<'r, 't>, EngineError> {
-        let jobs = opened.read.as_ref().map_or_else(|| Ok(Jobs::none()), |read| read.jobs(tile));
+        let jobs = opened
+            .read
+            .as_ref()
+            .map_or_else(|| Ok(Jobs::none()), |read| read.jobs(tile));
         jobs.map_err(|cause| EngineError::at(cause, self.at(&opened.chunk)))
     }
 
@@ -230,7 +276,8 @@ impl<I: Io> Call<'_, I> {
                 self.run_all(jobs, self.inner_lanes, damage).await?;
                 continue;
             };
-            let (jobs, late): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|job| job.late().is_none());
+            let (jobs, late): (Vec<_>, Vec<_>) =
+                jobs.into_iter().partition(|job| job.late().is_none());
             self.run_all(jobs, self.inner_lanes, damage).await?;
             let groups = late_groups(late, self.io.merging())?.into_iter();
             let run = |(range, jobs)| async move {
@@ -250,7 +297,9 @@ impl<I: Io> Call<'_, I> {
     ) -> Result<(), EngineCause> {
         let io = self.io;
         if !self.takes_two(jobs.len(), lanes) || !jobs.first().is_some_and(Job::decodes_two) {
-            return io.for_each(jobs.into_iter(), lanes, |job| io.decode(job, damage)).await;
+            return io
+                .for_each(jobs.into_iter(), lanes, |job| io.decode(job, damage))
+                .await;
         }
         let both = |(mut first, mut second): (Job<'t>, Option<Job<'t>>)| async move {
             decode_two(Some(&mut first), second.as_mut());
@@ -277,7 +326,11 @@ impl<I: Io> Call<'_, I> {
         jobs: Vec<(Range<u64>, Job<'t>)>,
     ) -> Result<Vec<Job<'t>>, EngineCause> {
         let want = Want::Ranges(vec![range.clone()]);
-        let fetch = Fetch { key: key.clone(), of: Of::Snapshot(pin.clone()), want };
+        let fetch = Fetch {
+            key: key.clone(),
+            of: Of::Snapshot(pin.clone()),
+            want,
+        };
         let Fetched::Parts { parts, .. } = self.io.fetch(&fetch).await? else {
             return Err(EngineCause::KeepsChanging);
         };
@@ -286,7 +339,9 @@ impl<I: Io> Call<'_, I> {
             return Err(bad_answer());
         }
         let with_part = |(late, mut job): (Range<u64>, Job<'t>)| {
-            job.supply(part.slice((late.start - range.start) as usize..(late.end - range.start) as usize));
+            job.supply(
+                part.slice((late.start - range.start) as usize..(late.end - range.start) as usize),
+            );
             job
         };
         Ok(jobs.into_iter().map(with_part).collect())
@@ -306,12 +361,21 @@ fn decode_two(first: Option<&mut Job<'_>>, second: Option<&mut Job<'_>>) {
 type LateGroup<'t> = (Range<u64>, Vec<(Range<u64>, Job<'t>)>);
 
 fn late_groups(jobs: Vec<Job<'_>>, rule: RangeMerging) -> Result<Vec<LateGroup<'_>>, EngineCause> {
-    let jobs: Vec<_> = jobs.into_iter().filter_map(|job| Some((job.late()?, job))).collect();
-    let mut wanted = WantedRanges::new(RangeMerging { max: rule.piece.unwrap_or(rule.max), ..rule });
+    let jobs: Vec<_> = jobs
+        .into_iter()
+        .filter_map(|job| Some((job.late()?, job)))
+        .collect();
+    let mut wanted = WantedRanges::new(RangeMerging {
+        max: rule.piece.unwrap_or(rule.max),
+        ..rule
+    });
     wanted.extend(jobs.iter().map(|(late, _)| late.clone()));
     let merged = wanted.merged();
-    let mut groups: Vec<LateGroup<'_>> =
-        merged.ranges().iter().map(|range| (range.clone(), Vec::new())).collect();
+    let mut groups: Vec<LateGroup<'_>> = merged
+        .ranges()
+        .iter()
+        .map(|range| (range.clone(), Vec::new()))
+        .collect();
     for (late, job) in jobs {
         let home = merged.home(&late).ok_or_else(bad_answer)?;
         groups[home].1.push((late, job));

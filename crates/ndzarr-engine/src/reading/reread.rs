@@ -30,17 +30,37 @@ const MAX_ATTEMPTS: u32 = 64;
 
 impl<'r> Reread<'r> {
     pub(crate) fn new(store: Option<&'r dyn Store>, cancel: Option<&'r Cancel>) -> Self {
-        Self { store, cancel, last: Mutex::default() }
+        Self {
+            store,
+            cancel,
+            last: Mutex::default(),
+        }
     }
 
     /// The whole value, if it is no longer the one of this pin.
-    pub(crate) fn whole(&self, key: &Key, seen: &Pin, limit: u64) -> Result<Option<Content>, EngineCause> {
-        let Some(store) = self.store else { return Ok(None) };
-        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner).pin.clone();
+    pub(crate) fn whole(
+        &self,
+        key: &Key,
+        seen: &Pin,
+        limit: u64,
+    ) -> Result<Option<Content>, EngineCause> {
+        let Some(store) = self.store else {
+            return Ok(None);
+        };
+        let last = self
+            .last
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .pin
+            .clone();
         if !self.is_due(key, last.as_ref().or(Some(seen)))? {
             return Ok(None);
         }
-        let fetch = Fetch { key: key.clone(), of: Of::Any, want: Want::Whole { limit } };
+        let fetch = Fetch {
+            key: key.clone(),
+            of: Of::Any,
+            want: Want::Whole { limit },
+        };
         Ok(Some(match with_files(|| store.fetch(&fetch))? {
             Fetched::Missing | Fetched::Changed => Content::Missing,
             Fetched::Parts { pin, parts, .. } => {
@@ -52,7 +72,9 @@ impl<'r> Reread<'r> {
 
     /// Waits while another program writes a value. True if it is to be read again.
     pub(crate) fn is_due(&self, key: &Key, seen: Option<&Pin>) -> Result<bool, EngineCause> {
-        let Some(store) = self.store else { return Ok(false) };
+        let Some(store) = self.store else {
+            return Ok(false);
+        };
         let attempts = {
             let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
             last.attempts += 1;
@@ -65,8 +87,14 @@ impl<'r> Reread<'r> {
         let seen = match seen {
             Some(seen) => seen,
             None => {
-                let fetch = Fetch { key: key.clone(), of: Of::Any, want: Want::Size };
-                let Fetched::Parts { pin, .. } = with_files(|| store.fetch(&fetch))? else { return Ok(true) };
+                let fetch = Fetch {
+                    key: key.clone(),
+                    of: Of::Any,
+                    want: Want::Size,
+                };
+                let Fetched::Parts { pin, .. } = with_files(|| store.fetch(&fetch))? else {
+                    return Ok(true);
+                };
                 now = pin;
                 &now
             }

@@ -34,7 +34,10 @@ pub(crate) fn pieces_of<'r, 't>(
         if region.is_empty() {
             make()?;
         } else if let Some(overlap) = only_chunk(array, &region) {
-            let piece = Piece { overlap, output: Output::Later(make) };
+            let piece = Piece {
+                overlap,
+                output: Output::Later(make),
+            };
             if is_only_region {
                 all.add_piece(piece);
                 total += 1;
@@ -65,7 +68,11 @@ pub(crate) fn pieces_of<'r, 't>(
 
 /// The chunk that contains a whole region, and its position there.
 fn only_chunk(array: &ChunkedArray, region: &Region) -> Option<Overlap> {
-    array.grid.overlaps(region).next().filter(|overlap| overlap.in_chunk.shape() == region.shape())
+    array
+        .grid
+        .overlaps(region)
+        .next()
+        .filter(|overlap| overlap.in_chunk.shape() == region.shape())
 }
 
 /// The pieces of several regions, by chunk.
@@ -89,10 +96,12 @@ impl<'t> PiecesByChunk<'t> {
 
     /// One piece for each chunk.
     fn joined(self) -> impl Iterator<Item = Piece<'t>> {
-        self.chunks.into_iter().filter_map(|mut pieces| match pieces.len() {
-            0 | 1 => pieces.pop(),
-            _ => joined(pieces),
-        })
+        self.chunks
+            .into_iter()
+            .filter_map(|mut pieces| match pieces.len() {
+                0 | 1 => pieces.pop(),
+                _ => joined(pieces),
+            })
     }
 }
 
@@ -109,7 +118,12 @@ fn joined<'t>(pieces: Vec<Piece<'t>>) -> Option<Piece<'t>> {
     let chunk = first.chunk.clone();
     let in_chunk = &first.in_chunk;
     // Where the chunk begins.
-    let origin: Vec<u64> = first.start.iter().zip(in_chunk.start()).map(|(at, within)| at - within).collect();
+    let origin: Vec<u64> = first
+        .start
+        .iter()
+        .zip(in_chunk.start())
+        .map(|(at, within)| at - within)
+        .collect();
     let mut ranges = in_chunk.ranges().to_vec();
     for piece in &pieces {
         for (all, range) in ranges.iter_mut().zip(piece.overlap.in_chunk.ranges()) {
@@ -118,14 +132,33 @@ fn joined<'t>(pieces: Vec<Piece<'t>>) -> Option<Piece<'t>> {
     }
     let in_chunk = Region::new(ranges);
     let corner = in_chunk.start();
-    let start = origin.iter().zip(&corner).map(|(origin, at)| origin + at).collect();
+    let start = origin
+        .iter()
+        .zip(&corner)
+        .map(|(origin, at)| origin + at)
+        .collect();
     let shape = in_chunk.shape().iter().map(|&n| n as usize).collect();
     let make = move || {
-        let tile = |piece: Piece<'t>| Ok((piece.overlap.in_chunk.relative_to(&corner), piece.output.tile()?));
-        let tiles = pieces.into_iter().map(tile).collect::<Result<_, EngineCause>>()?;
+        let tile = |piece: Piece<'t>| {
+            Ok((
+                piece.overlap.in_chunk.relative_to(&corner),
+                piece.output.tile()?,
+            ))
+        };
+        let tiles = pieces
+            .into_iter()
+            .map(tile)
+            .collect::<Result<_, EngineCause>>()?;
         Ok(Box::new(SeveralTiles { shape, tiles }) as Box<dyn Tile + 't>)
     };
-    Some(Piece { overlap: Overlap { chunk, in_chunk, start }, output: Output::Later(Box::new(make)) })
+    Some(Piece {
+        overlap: Overlap {
+            chunk,
+            in_chunk,
+            start,
+        },
+        output: Output::Later(Box::new(make)),
+    })
 }
 
 impl Tile for SeveralTiles<'_> {
@@ -145,15 +178,28 @@ impl Tile for SeveralTiles<'_> {
                 Picked::Along(picks) => boxes.push((region.clone(), picks)),
                 Picked::Boxes(within) => {
                     let start = region.start();
-                    boxes.extend(within.into_iter().map(|(part, picks)| (part.moved(&start), picks)));
+                    boxes.extend(
+                        within
+                            .into_iter()
+                            .map(|(part, picks)| (part.moved(&start), picks)),
+                    );
                 }
             }
         }
         Picked::Boxes(boxes)
     }
 
-    fn put(&mut self, elements: Elements<'_>, part: &Layout, at: &[usize]) -> Result<(), EngineCause> {
-        let here = Region::new(at.iter().zip(&part.extent).map(|(&at, &n)| at as u64..(at + n) as u64));
+    fn put(
+        &mut self,
+        elements: Elements<'_>,
+        part: &Layout,
+        at: &[usize],
+    ) -> Result<(), EngineCause> {
+        let here = Region::new(
+            at.iter()
+                .zip(&part.extent)
+                .map(|(&at, &n)| at as u64..(at + n) as u64),
+        );
         for (region, tile) in &mut self.tiles {
             let common = region.intersection(&here);
             if common.is_empty() {
@@ -172,20 +218,32 @@ impl Tile for SeveralTiles<'_> {
     }
 
     fn fill(&mut self, fill: &[u8]) -> Result<(), EngineCause> {
-        self.tiles.iter_mut().try_for_each(|(_, tile)| tile.fill(fill))
+        self.tiles
+            .iter_mut()
+            .try_for_each(|(_, tile)| tile.fill(fill))
     }
 
     fn contiguous(&mut self) -> Option<&mut [u8]> {
         None
     }
 
-    fn split_at<'s>(self: Box<Self>, axis: usize, at: usize) -> (Box<dyn Tile + 's>, Box<dyn Tile + 's>)
+    fn split_at<'s>(
+        self: Box<Self>,
+        axis: usize,
+        at: usize,
+    ) -> (Box<dyn Tile + 's>, Box<dyn Tile + 's>)
     where
         Self: 's,
     {
-        let mut before = Self { shape: self.shape.clone(), tiles: Vec::new() };
+        let mut before = Self {
+            shape: self.shape.clone(),
+            tiles: Vec::new(),
+        };
         before.shape[axis] = at;
-        let mut after = Self { shape: self.shape, tiles: Vec::new() };
+        let mut after = Self {
+            shape: self.shape,
+            tiles: Vec::new(),
+        };
         after.shape[axis] -= at;
         let mut origin = vec![0; before.shape.len()];
         origin[axis] = at as u64;

@@ -98,18 +98,27 @@ impl ShardGrid {
     /// True if inner chunks of the wanted region that have this position along an axis may have
     /// picked elements.
     fn may_be_picked_along(&self, axis: usize, at: u64) -> bool {
-        let InnerPicked::Along(axes) = &self.picked else { return true };
+        let InnerPicked::Along(axes) = &self.picked else {
+            return true;
+        };
         let wanted = self.wanted_along(axis, at);
-        axes[axis].hit(self.in_want(axis, &wanted), (wanted.end - wanted.start) as usize).1 > 0
+        axes[axis]
+            .hit(
+                self.in_want(axis, &wanted),
+                (wanted.end - wanted.start) as usize,
+            )
+            .1
+            > 0
     }
 
     /// True if an inner chunk of the wanted region has picked elements.
     pub(crate) fn is_picked(&self, chunk: &[u64]) -> bool {
         match &self.picked {
             InnerPicked::All => true,
-            InnerPicked::Along(_) => {
-                chunk.iter().enumerate().all(|(axis, &at)| self.may_be_picked_along(axis, at))
-            }
+            InnerPicked::Along(_) => chunk
+                .iter()
+                .enumerate()
+                .all(|(axis, &at)| self.may_be_picked_along(axis, at)),
             InnerPicked::Boxes(chunks) => chunks.contains_key(chunk),
         }
     }
@@ -121,16 +130,28 @@ impl ShardGrid {
     ) -> Result<(), EngineCause> {
         let chunk_shape = self.grid.chunk_shape();
         let range = |(range, len): (&Range<u64>, &u64)| range.start / len..range.end.div_ceil(*len);
-        let ranges: Vec<Range<u64>> = self.want.ranges().iter().zip(chunk_shape).map(range).collect();
+        let ranges: Vec<Range<u64>> = self
+            .want
+            .ranges()
+            .iter()
+            .zip(chunk_shape)
+            .map(range)
+            .collect();
         if self.want.is_empty() {
             return Ok(());
         }
         if let InnerPicked::Boxes(chunks) = &self.picked {
             return chunks.keys().try_for_each(|chunk| visit(chunk));
         }
-        let next = |axis, mut within: Range<u64>| within.find(|&at| self.may_be_picked_along(axis, at));
-        let first = ranges.iter().enumerate().map(|(axis, range)| next(axis, range.clone()));
-        let Some(first) = first.collect::<Option<Vec<u64>>>() else { return Ok(()) };
+        let next =
+            |axis, mut within: Range<u64>| within.find(|&at| self.may_be_picked_along(axis, at));
+        let first = ranges
+            .iter()
+            .enumerate()
+            .map(|(axis, range)| next(axis, range.clone()));
+        let Some(first) = first.collect::<Option<Vec<u64>>>() else {
+            return Ok(());
+        };
         let mut chunk = first.clone();
         'chunks: loop {
             visit(&chunk)?;
@@ -147,7 +168,9 @@ impl ShardGrid {
 
     /// Position of an inner chunk in the stored value.
     pub(crate) fn entry(&self, chunk: &[u64]) -> Result<Option<Range<u64>>, EngineCause> {
-        let number = self.layout.number(self.axes.iter().map(|&axis| chunk[axis]));
+        let number = self
+            .layout
+            .number(self.axes.iter().map(|&axis| chunk[axis]));
         let within = self.index.entry(number)?;
         Ok(within.map(|range| self.start + range.start..self.start + range.end))
     }
@@ -220,9 +243,16 @@ impl InnerPicked {
             for overlap in grid.overlaps(&part.moved(&start)) {
                 let here = overlap.region();
                 let from = here.relative_to(&corner).start();
-                let within = picks.iter().zip(&from).map(|(picks, &at)| picks.from(at as usize));
+                let within = picks
+                    .iter()
+                    .zip(&from)
+                    .map(|(picks, &at)| picks.from(at as usize));
                 let within: Vec<Picks> = within.collect();
-                if within.iter().zip(here.shape()).all(|(picks, len)| picks.hit(0, len as usize).1 > 0) {
+                if within
+                    .iter()
+                    .zip(here.shape())
+                    .all(|(picks, len)| picks.hit(0, len as usize).1 > 0)
+                {
                     let boxes = chunks.entry(overlap.chunk).or_default();
                     boxes.extend(in_part.then(|| (here.relative_to(&start), within)));
                 }
@@ -236,14 +266,21 @@ impl InnerPicked {
     fn of(&self, chunk: &[u64], start: impl FnOnce() -> Vec<u64>) -> Picked {
         match self {
             Self::All => Picked::All,
-            Self::Along(axes) => {
-                Picked::Along(axes.iter().zip(start()).map(|(picks, at)| picks.from(at as usize)).collect())
-            }
+            Self::Along(axes) => Picked::Along(
+                axes.iter()
+                    .zip(start())
+                    .map(|(picks, at)| picks.from(at as usize))
+                    .collect(),
+            ),
             Self::Boxes(chunks) if chunks.get(chunk).is_none_or(Vec::is_empty) => Picked::All,
             Self::Boxes(chunks) => {
                 let start = start();
                 let boxes = chunks.get(chunk).into_iter().flatten();
-                Picked::Boxes(boxes.map(|(part, picks)| (part.relative_to(&start), picks.clone())).collect())
+                Picked::Boxes(
+                    boxes
+                        .map(|(part, picks)| (part.relative_to(&start), picks.clone()))
+                        .collect(),
+                )
             }
         }
     }

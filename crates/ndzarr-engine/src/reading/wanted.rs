@@ -58,7 +58,11 @@ pub(crate) enum Content {
 
 impl Wanted {
     pub(crate) fn is_all(&self) -> bool {
-        self.want.ranges().iter().zip(&self.shape).all(|(range, &n)| range.start == 0 && range.end >= n)
+        self.want
+            .ranges()
+            .iter()
+            .zip(&self.shape)
+            .all(|(range, &n)| range.start == 0 && range.end >= n)
     }
 
     /// True if only a part of the chunk is wanted, and can be read without the rest.
@@ -74,7 +78,9 @@ impl Wanted {
         }
         if let Access::Indexed(sharding) = self.chain.access() {
             let layout = sharding.layout(&self.chain.stored(&self.shape));
-            let Some(at) = &self.at else { return Ok(index_want(&layout)) };
+            let Some(at) = &self.at else {
+                return Ok(index_want(&layout));
+            };
             let index = layout.index_of(at.clone()).ok_or_else(|| {
                 let len = at.end - at.start;
                 let index_len = layout.index_len();
@@ -91,11 +97,16 @@ impl Wanted {
         if self.has_windows() {
             let size = self.chain.elem_size() as u64;
             let start = self.at.as_ref().map_or(0, |at| at.start);
-            let range = |window: Window| start + window.span.start * size..start + window.span.end * size;
-            return Ok(Want::Ranges(self.windows().into_iter().map(range).collect()));
+            let range =
+                |window: Window| start + window.span.start * size..start + window.span.end * size;
+            return Ok(Want::Ranges(
+                self.windows().into_iter().map(range).collect(),
+            ));
         }
         Ok(match &self.at {
-            None => Want::Whole { limit: self.chain.encoded_limit(&self.shape) },
+            None => Want::Whole {
+                limit: self.chain.encoded_limit(&self.shape),
+            },
             Some(at) => Want::Ranges(vec![at.clone()]),
         })
     }
@@ -122,23 +133,35 @@ impl Wanted {
         if expected == Some(byte_len) {
             return Ok(());
         }
-        Err(CodecError::corrupt("bytes", format!("{byte_len} bytes, but the chunk has {expected:?}")))
+        Err(CodecError::corrupt(
+            "bytes",
+            format!("{byte_len} bytes, but the chunk has {expected:?}"),
+        ))
     }
 
     fn windows(&self) -> Vec<Window> {
         let size = self.chain.elem_size().max(1) as u64;
-        let cost = WindowCost { request: REQUEST_BYTES / size, max_span: WINDOW_BYTES / size };
+        let cost = WindowCost {
+            request: REQUEST_BYTES / size,
+            max_span: WINDOW_BYTES / size,
+        };
         let shape = self.chain.stored(&self.shape);
         let windows_of = |want: &[Range<u64>]| {
             let stored = Region::new(self.chain.order().iter().map(|&axis| want[axis].clone()));
             windows(&shape, &stored, cost)
         };
         let whole = windows_of(self.want.ranges());
-        let Picked::Boxes(boxes) = &self.picked else { return whole };
+        let Picked::Boxes(boxes) = &self.picked else {
+            return whole;
+        };
         // Several boxes in a chunk may be far apart.
         let cost_of = |windows: &[Window]| {
-            let each = windows.iter().map(|window| window.span.end - window.span.start);
-            each.fold(0, |sum: u64, len| sum.saturating_add(len).saturating_add(cost.request))
+            let each = windows
+                .iter()
+                .map(|window| window.span.end - window.span.start);
+            each.fold(0, |sum: u64, len| {
+                sum.saturating_add(len).saturating_add(cost.request)
+            })
         };
         let whole_cost = cost_of(&whole);
         if boxes.len() as u64 > whole_cost / cost.request.max(1) {
@@ -150,18 +173,31 @@ impl Wanted {
             start + range.start..start + range.end
         };
         let of_box = |picked: &Region| {
-            let ranges: Vec<Range<u64>> = (0..self.axes.len()).map(|axis| along(picked, axis)).collect();
+            let ranges: Vec<Range<u64>> = (0..self.axes.len())
+                .map(|axis| along(picked, axis))
+                .collect();
             windows_of(&ranges)
         };
-        let mut of_boxes: Vec<Window> = boxes.iter().flat_map(|(picked, _)| of_box(picked)).collect();
+        let mut of_boxes: Vec<Window> = boxes
+            .iter()
+            .flat_map(|(picked, _)| of_box(picked))
+            .collect();
         of_boxes.sort_by_key(|window| (window.span.start, window.span.end));
         of_boxes.dedup();
-        if cost_of(&of_boxes) < whole_cost { of_boxes } else { whole }
+        if cost_of(&of_boxes) < whole_cost {
+            of_boxes
+        } else {
+            whole
+        }
     }
 
     /// Takes the parts that [`need`](Self::need) asked for, of a chunk that is not a shard.
     /// `value_len` is the size of the stored value.
-    pub(crate) fn content(&self, parts: Vec<Bytes>, value_len: u64) -> Result<Content, EngineCause> {
+    pub(crate) fn content(
+        &self,
+        parts: Vec<Bytes>,
+        value_len: u64,
+    ) -> Result<Content, EngineCause> {
         if !self.has_windows() {
             return Ok(Content::Whole(first_part(parts)?));
         }
@@ -187,7 +223,11 @@ impl Wanted {
     }
 
     /// Treats a broken value as missing, if requested.
-    pub(crate) fn give_up(&self, cause: EngineCause, damage: &mut Damage) -> Result<(), EngineCause> {
+    pub(crate) fn give_up(
+        &self,
+        cause: EngineCause,
+        damage: &mut Damage,
+    ) -> Result<(), EngineCause> {
         match damage {
             Some(damage) if cause.is_corrupt() => {
                 damage.push(Broken::new(&self.inner_chunk, cause));
@@ -215,15 +255,29 @@ impl Wanted {
             Access::Raw { swap } => swap,
             Access::Whole | Access::Indexed(_) => Swap::None,
         };
-        let shape: Vec<usize> = self.chain.stored(&self.shape).iter().map(|&n| n as usize).collect();
+        let shape: Vec<usize> = self
+            .chain
+            .stored(&self.shape)
+            .iter()
+            .map(|&n| n as usize)
+            .collect();
         let stored = Layout {
             extent: window.region.shape().iter().map(|&n| n as usize).collect(),
             ..Layout::c_order(&shape, swap)
         };
-        let tile_axes: Vec<usize> = self.chain.order().iter().map(|&axis| self.axes[axis]).collect();
+        let tile_axes: Vec<usize> = self
+            .chain
+            .order()
+            .iter()
+            .map(|&axis| self.axes[axis])
+            .collect();
         let mut at = vec![0; tile_axes.len()];
-        for ((&logical, &axis), range) in
-            self.chain.order().iter().zip(&tile_axes).zip(window.region.ranges())
+        for ((&logical, &axis), range) in self
+            .chain
+            .order()
+            .iter()
+            .zip(&tile_axes)
+            .zip(window.region.ranges())
         {
             at[axis] = (range.start - self.want.ranges()[logical].start) as usize;
         }
@@ -234,11 +288,19 @@ impl Wanted {
 /// The request for the index of a shard that is a whole value.
 pub(crate) fn index_want(layout: &ShardLayout) -> Want {
     let len = layout.index_len();
-    if layout.ends_with_index() { Want::Tail(len) } else { Want::Ranges(vec![0..len]) }
+    if layout.ends_with_index() {
+        Want::Tail(len)
+    } else {
+        Want::Ranges(vec![0..len])
+    }
 }
 
 /// Checks the range that an index states for an inner chunk of this shape.
-pub(crate) fn check_inner_len(chain: &CodecChain, shape: &[u64], at: &Range<u64>) -> Result<(), CodecError> {
+pub(crate) fn check_inner_len(
+    chain: &CodecChain,
+    shape: &[u64],
+    at: &Range<u64>,
+) -> Result<(), CodecError> {
     let len = at.end - at.start;
     if len <= chain.encoded_limit(shape) {
         return Ok(());

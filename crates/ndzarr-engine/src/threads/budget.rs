@@ -29,7 +29,12 @@ pub(crate) struct Share {
 impl Budget {
     pub(crate) fn new(total: u64) -> Self {
         let total = total.max(1);
-        Self(Arc::new(Mutex::new(State { total, free: total, next_ticket: 0, waiting: VecDeque::new() })))
+        Self(Arc::new(Mutex::new(State {
+            total,
+            free: total,
+            next_ticket: 0,
+            waiting: VecDeque::new(),
+        })))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -39,12 +44,18 @@ impl Budget {
     /// Waits for units and takes them.
     pub(crate) async fn take(&self, units: u64) -> Share {
         let units = units.min(self.state().total);
-        let mut waiting = Waiting { budget: self, ticket: None };
+        let mut waiting = Waiting {
+            budget: self,
+            ticket: None,
+        };
         poll_fn(|context| {
             let mut state = self.state();
             let my_turn = match waiting.ticket {
                 None => state.waiting.is_empty(),
-                Some(ticket) => state.waiting.front().is_some_and(|(first, _)| *first == ticket),
+                Some(ticket) => state
+                    .waiting
+                    .front()
+                    .is_some_and(|(first, _)| *first == ticket),
             };
             if my_turn && state.free >= units {
                 state.free -= units;
@@ -62,7 +73,11 @@ impl Budget {
                     waiting.ticket = Some(ticket);
                 }
                 Some(ticket) => {
-                    if let Some(entry) = state.waiting.iter_mut().find(|(waiter, _)| *waiter == ticket) {
+                    if let Some(entry) = state
+                        .waiting
+                        .iter_mut()
+                        .find(|(waiter, _)| *waiter == ticket)
+                    {
                         entry.1 = context.waker().clone();
                     }
                 }
@@ -70,7 +85,10 @@ impl Budget {
             Poll::Pending
         })
         .await;
-        Share { budget: self.clone(), units }
+        Share {
+            budget: self.clone(),
+            units,
+        }
     }
 }
 

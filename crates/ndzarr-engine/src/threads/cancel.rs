@@ -72,7 +72,10 @@ impl Cancel {
     /// too.
     #[must_use]
     pub fn part_of(whole: Option<&Self>) -> Self {
-        Self(Arc::new(Token { parent: whole.cloned(), ..Token::default() }))
+        Self(Arc::new(Token {
+            parent: whole.cloned(),
+            ..Token::default()
+        }))
     }
 
     /// Asks the work to stop. A value being written is either written completely or not at all.
@@ -82,7 +85,10 @@ impl Cancel {
         let (held, waiting) = {
             let mut state = self.state();
             self.0.cancelled.store(true, Ordering::SeqCst);
-            (std::mem::take(&mut state.held), std::mem::take(&mut state.waiting))
+            (
+                std::mem::take(&mut state.held),
+                std::mem::take(&mut state.waiting),
+            )
         };
         waiting.into_iter().for_each(|(_, waker)| waker.wake());
         held.iter().for_each(RevocableLock::revoke);
@@ -91,12 +97,16 @@ impl Cancel {
     /// True if cancellation was requested.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        self.0.cancelled.load(Ordering::SeqCst) || self.0.parent.as_ref().is_some_and(Self::is_cancelled)
+        self.0.cancelled.load(Ordering::SeqCst)
+            || self.0.parent.as_ref().is_some_and(Self::is_cancelled)
     }
 
     /// Waits until cancellation is requested.
     pub async fn cancelled(&self) {
-        let mut waiting = Waiting { cancel: self, registered: None };
+        let mut waiting = Waiting {
+            cancel: self,
+            registered: None,
+        };
         poll_fn(|context| waiting.poll(context)).await;
     }
 
@@ -126,7 +136,10 @@ impl Cancel {
         let in_progress = self.in_progress();
         let mut state = in_progress.state();
         while state.publishing > 0 {
-            state = in_progress.settled.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = in_progress
+                .settled
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
         }
     }
 
@@ -191,7 +204,9 @@ pub fn in_scope<R>(cancel: Option<&Cancel>, calls: impl FnOnce() -> R) -> R {
 
 /// Polls a call in the scope of `cancel`; without one, in that of its caller.
 pub async fn scoped<T>(cancel: Option<&Cancel>, call: impl Future<Output = T>) -> T {
-    let Some(cancel) = cancel else { return call.await };
+    let Some(cancel) = cancel else {
+        return call.await;
+    };
     let mut call = pin!(call);
     poll_fn(|context| cancel.scope(|| call.as_mut().poll(context))).await
 }
@@ -212,18 +227,32 @@ struct Waiting<'c> {
 
 impl Waiting<'_> {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        if !self.registered.as_ref().is_some_and(|(_, waker)| waker.will_wake(context.waker())) {
+        if !self
+            .registered
+            .as_ref()
+            .is_some_and(|(_, waker)| waker.will_wake(context.waker()))
+        {
             static NEXT: AtomicU64 = AtomicU64::new(0);
             self.forget();
-            let registered = (NEXT.fetch_add(1, Ordering::Relaxed), context.waker().clone());
-            outwards(Some(self.cancel)).for_each(|cancel| cancel.state().waiting.push(registered.clone()));
+            let registered = (
+                NEXT.fetch_add(1, Ordering::Relaxed),
+                context.waker().clone(),
+            );
+            outwards(Some(self.cancel))
+                .for_each(|cancel| cancel.state().waiting.push(registered.clone()));
             self.registered = Some(registered);
         }
-        if self.cancel.is_cancelled() { Poll::Ready(()) } else { Poll::Pending }
+        if self.cancel.is_cancelled() {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
     }
 
     fn forget(&mut self) {
-        let Some((number, _)) = self.registered.take() else { return };
+        let Some((number, _)) = self.registered.take() else {
+            return;
+        };
         for cancel in outwards(Some(self.cancel)) {
             cancel.state().waiting.retain(|(known, _)| *known != number);
         }
@@ -326,7 +355,10 @@ impl Publishing {
     }
 
     pub(crate) fn begin(cancel: Option<&Cancel>, under: Under) -> Result<Self, EngineCause> {
-        let mut begun = Self { cancel: None, under };
+        let mut begun = Self {
+            cancel: None,
+            under,
+        };
         // From the whole work to its part: each counts what has begun.
         let chain: Vec<&Cancel> = outwards(cancel).collect();
         for cancel in chain.into_iter().rev() {

@@ -84,7 +84,9 @@ struct Lane {
 
 impl Lane {
     fn enter(own: u32) -> Self {
-        Self { outer: LANE.replace(Some(own)) }
+        Self {
+            outer: LANE.replace(Some(own)),
+        }
     }
 }
 
@@ -112,7 +114,10 @@ impl<S: Sequence, E> Queue<S, E> {
             start = end;
             Mutex::new(stretch)
         };
-        Self { stretches: ends.map(stretch).collect(), failed: Mutex::new(None) }
+        Self {
+            stretches: ends.map(stretch).collect(),
+            failed: Mutex::new(None),
+        }
     }
 
     /// The next item of stretch `own`, or the last one of the longest other.
@@ -120,7 +125,10 @@ impl<S: Sequence, E> Queue<S, E> {
         if lock(&self.failed).is_some() {
             return None;
         }
-        let next = self.stretches.get(own).and_then(|stretch| lock(stretch).next());
+        let next = self
+            .stretches
+            .get(own)
+            .and_then(|stretch| lock(stretch).next());
         if next.is_some() {
             return next;
         }
@@ -154,7 +162,10 @@ impl<S: Sequence, E> Queue<S, E> {
     }
 
     fn result(self) -> Result<(), E> {
-        self.failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+        self.failed
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
+            .map_or(Ok(()), Err)
     }
 }
 
@@ -178,7 +189,11 @@ pub fn in_parallel<T: Send, R: Send>(
 ) -> Vec<R> {
     /// With fewer items, waking another thread costs as much as it saves.
     const FEW: usize = 8;
-    let threads = if items.len() < FEW { 1 } else { n_threads(threads) };
+    let threads = if items.len() < FEW {
+        1
+    } else {
+        n_threads(threads)
+    };
     if threads == 1 {
         return items.into_iter().map(each).collect();
     }
@@ -192,15 +207,18 @@ pub fn in_parallel<T: Send, R: Send>(
     // Several at a time, so that short ones do not wait for each other; few enough to balance
     // uneven ones.
     let at_a_time = slots.len().div_ceil(threads.saturating_mul(8));
-    let done: Result<(), std::convert::Infallible> =
-        for_each(slots.chunks_mut(at_a_time).collect::<Vec<_>>().into_iter(), threads, |slots| {
+    let done: Result<(), std::convert::Infallible> = for_each(
+        slots.chunks_mut(at_a_time).collect::<Vec<_>>().into_iter(),
+        threads,
+        |slots| {
             for slot in slots {
                 if let Slot::Item(item) = std::mem::replace(slot, Slot::Taken) {
                     *slot = Slot::Result(each(item));
                 }
             }
             Ok(())
-        });
+        },
+    );
     let Ok(()) = done;
     let result = |slot| match slot {
         Slot::Result(result) => Some(result),
@@ -328,7 +346,10 @@ mod tests {
                 Ok::<_, ()>(())
             });
             assert_eq!(all, Ok(()));
-            assert!(taken.into_iter().all(|taken| taken.into_inner() == 1), "{n} items, {threads} threads");
+            assert!(
+                taken.into_iter().all(|taken| taken.into_inner() == 1),
+                "{n} items, {threads} threads"
+            );
         }
     }
 
@@ -344,7 +365,10 @@ mod tests {
             begun.into_inner().expect("no panic").expect("one item")
         };
         assert_eq!(begin(0), [0, 0, 0, 0]);
-        assert_eq!([1, 2, 3, 4].map(|own| begin(own)[..2].to_vec()), [[8, 1], [4, 0], [12, 2], [2, 0]]);
+        assert_eq!(
+            [1, 2, 3, 4].map(|own| begin(own)[..2].to_vec()),
+            [[8, 1], [4, 0], [12, 2], [2, 0]]
+        );
         // Outside of a loop, a thread counts as the first one.
         assert_eq!(begin_of(16), 0);
     }
@@ -353,8 +377,14 @@ mod tests {
     fn a_thread_goes_through_its_own_stretch_then_helps_the_longest() {
         let queue = Queue::<_, ()>::of_stretches(0..10, 3);
         // 0..3, 3..6, 6..10
-        assert_eq!([queue.take(1), queue.take(1), queue.take(1)], [Some(3), Some(4), Some(5)]);
-        assert_eq!([queue.take(1), queue.take(0), queue.take(1)], [Some(9), Some(0), Some(8)]);
+        assert_eq!(
+            [queue.take(1), queue.take(1), queue.take(1)],
+            [Some(3), Some(4), Some(5)]
+        );
+        assert_eq!(
+            [queue.take(1), queue.take(0), queue.take(1)],
+            [Some(9), Some(0), Some(8)]
+        );
         let mut rest: Vec<_> = std::iter::from_fn(|| queue.take(0)).collect();
         rest.sort_unstable();
         assert_eq!(rest, [1, 2, 6, 7]);

@@ -7,7 +7,9 @@ mod blocking;
 use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
-use ndzarr_store::{Fetch, Fetched, Key, Precondition, Prefix, Put, RangeMerging, Store, StoreError};
+use ndzarr_store::{
+    Fetch, Fetched, Key, Precondition, Prefix, Put, RangeMerging, Store, StoreError,
+};
 
 pub(crate) use self::asynchronous::AsyncIo;
 pub(crate) use self::blocking::{BlockingIo, now};
@@ -46,7 +48,10 @@ pub(crate) trait Io: Sync {
     fn permit(&self) -> Self::Permit<'_>;
 
     /// Waits until this number of bytes may be in flight.
-    fn share(&self, byte_len: impl FnOnce() -> u64 + Send) -> impl Future<Output = Option<Shares>> + Send;
+    fn share(
+        &self,
+        byte_len: impl FnOnce() -> u64 + Send,
+    ) -> impl Future<Output = Option<Shares>> + Send;
 
     fn fetch(&self, fetch: &Fetch) -> impl Future<Output = Result<Fetched, StoreError>> + Send;
 
@@ -151,11 +156,15 @@ where
     let busy = &Mutex::new(Vec::new());
     let attempt = |item| async move {
         let item = each(item, Patience::Try).await?;
-        busy.lock().unwrap_or_else(PoisonError::into_inner).extend(item);
+        busy.lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .extend(item);
         Ok::<_, EngineError>(())
     };
     io.for_each_write(items, attempt).await?;
-    Ok(std::mem::take(&mut *busy.lock().unwrap_or_else(PoisonError::into_inner)))
+    Ok(std::mem::take(
+        &mut *busy.lock().unwrap_or_else(PoisonError::into_inner),
+    ))
 }
 
 /// Encodes several at once; the results are in the order of the jobs.

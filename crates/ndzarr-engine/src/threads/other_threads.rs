@@ -16,7 +16,10 @@ use crate::{EngineCause, RunOptions};
 /// Runs `work` on the pool and awaits the result. Dropping the future does not stop it.
 ///
 /// On a thread of the pool it runs directly: waiting would keep that thread from running it.
-pub(crate) async fn on_pool<R: Send + 'static>(queue: Queue, work: impl FnOnce() -> R + Send + 'static) -> R {
+pub(crate) async fn on_pool<R: Send + 'static>(
+    queue: Queue,
+    work: impl FnOnce() -> R + Send + 'static,
+) -> R {
     if is_own_thread() {
         return work();
     }
@@ -28,7 +31,10 @@ pub(crate) async fn on_pool<R: Send + 'static>(queue: Queue, work: impl FnOnce()
 /// Work for another thread, and where its result comes.
 fn reporting<R: Send + 'static>(
     work: impl FnOnce() -> R + Send + 'static,
-) -> (impl FnOnce() + Send + 'static, Receiver<std::thread::Result<R>>) {
+) -> (
+    impl FnOnce() + Send + 'static,
+    Receiver<std::thread::Result<R>>,
+) {
     let (send, receive) = oneshot::channel();
     let job = move || drop(send.send(catch_unwind(AssertUnwindSafe(work))));
     (job, receive)
@@ -100,7 +106,9 @@ pub(crate) async fn waiting<T: Send + 'static>(
         let cancelled = pin!(cancel.cancelled());
         match select(&mut receive, cancelled).await {
             Either::Left((result, _)) => return passed_on(result),
-            Either::Right(_) if queued.withdraw() == Withdrawn::Yes => return Err(EngineCause::Cancelled),
+            Either::Right(_) if queued.withdraw() == Withdrawn::Yes => {
+                return Err(EngineCause::Cancelled);
+            }
             Either::Right(_) => {}
         }
     }

@@ -13,8 +13,8 @@ use futures_util::future::{BoxFuture, Either, select};
 use futures_util::stream::{self, BoxStream, FuturesUnordered};
 use futures_util::{FutureExt, StreamExt};
 use ndzarr_store::{
-    AsyncStore, Can, DirListing, Fetch, Fetched, Key, Listed, Precondition, Prefix, Put, RangeMerging,
-    StoreError, block_on,
+    AsyncStore, Can, DirListing, Fetch, Fetched, Key, Listed, Precondition, Prefix, Put,
+    RangeMerging, StoreError, block_on,
 };
 
 use crate::any_store::AnyStore;
@@ -36,9 +36,10 @@ impl Relay {
     pub fn store(&self, store: &AnyStore) -> AnyStore {
         match store {
             AnyStore::Blocking(_) => store.clone(),
-            AnyStore::Async(store) => {
-                AnyStore::Async(Arc::new(Relayed { store: Arc::clone(store), requests: self.0.clone() }))
-            }
+            AnyStore::Async(store) => AnyStore::Async(Arc::new(Relayed {
+                store: Arc::clone(store),
+                requests: self.0.clone(),
+            })),
         }
     }
 }
@@ -107,7 +108,10 @@ impl Relayed {
     fn pages<T: Send + 'static>(
         &self,
         prefix: &Prefix,
-        list: impl for<'s> FnOnce(&'s dyn AsyncStore, &'s Prefix) -> BoxStream<'s, Result<T, StoreError>>
+        list: impl for<'s> FnOnce(
+            &'s dyn AsyncStore,
+            &'s Prefix,
+        ) -> BoxStream<'s, Result<T, StoreError>>
         + Send
         + 'static,
     ) -> BoxStream<'static, Result<T, StoreError>> {
@@ -132,8 +136,15 @@ impl Relayed {
             receive
         };
         // A list whose end did not come is not complete.
-        let pages = pages.into_stream().flatten().chain(stream::once(ready(incomplete)));
-        Box::pin(pages.take_while(|page| ready(page.is_some())).filter_map(ready))
+        let pages = pages
+            .into_stream()
+            .flatten()
+            .chain(stream::once(ready(incomplete)));
+        Box::pin(
+            pages
+                .take_while(|page| ready(page.is_some()))
+                .filter_map(ready),
+        )
     }
 }
 
@@ -169,7 +180,11 @@ impl AsyncStore for Relayed {
         self.request(|store| async move { store.put(&key, &parts, only_if).await })
     }
 
-    fn erase<'a>(&'a self, key: &'a Key, only_if: Precondition) -> BoxFuture<'a, Result<Put, StoreError>> {
+    fn erase<'a>(
+        &'a self,
+        key: &'a Key,
+        only_if: Precondition,
+    ) -> BoxFuture<'a, Result<Put, StoreError>> {
         let key = key.clone();
         self.request(|store| async move { store.erase(&key, only_if).await })
     }
@@ -179,11 +194,17 @@ impl AsyncStore for Relayed {
         self.request(|store| async move { store.list_dir(&prefix).await })
     }
 
-    fn list_dir_pages<'a>(&'a self, prefix: &Prefix) -> BoxStream<'a, Result<DirListing, StoreError>> {
+    fn list_dir_pages<'a>(
+        &'a self,
+        prefix: &Prefix,
+    ) -> BoxStream<'a, Result<DirListing, StoreError>> {
         self.pages(prefix, |store, prefix| store.list_dir_pages(prefix))
     }
 
-    fn list_prefix<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<Vec<Key>, StoreError>> {
+    fn list_prefix<'a>(
+        &'a self,
+        prefix: &'a Prefix,
+    ) -> BoxFuture<'a, Result<Vec<Key>, StoreError>> {
         let prefix = prefix.clone();
         self.request(|store| async move { store.list_prefix(&prefix).await })
     }
@@ -192,7 +213,10 @@ impl AsyncStore for Relayed {
         self.pages(prefix, |store, prefix| store.list_pages(prefix))
     }
 
-    fn list_sizes<'a>(&'a self, prefix: &'a Prefix) -> BoxStream<'a, Result<Vec<(Key, Listed)>, StoreError>> {
+    fn list_sizes<'a>(
+        &'a self,
+        prefix: &'a Prefix,
+    ) -> BoxStream<'a, Result<Vec<(Key, Listed)>, StoreError>> {
         self.pages(prefix, |store, prefix| store.list_sizes(prefix))
     }
 
@@ -246,7 +270,11 @@ mod tests {
             Box::pin(ready(Err(StoreError::Unsupported("write"))))
         }
 
-        fn erase<'a>(&'a self, _: &'a Key, _: Precondition) -> BoxFuture<'a, Result<Put, StoreError>> {
+        fn erase<'a>(
+            &'a self,
+            _: &'a Key,
+            _: Precondition,
+        ) -> BoxFuture<'a, Result<Put, StoreError>> {
             Box::pin(ready(Err(StoreError::Unsupported("remove"))))
         }
     }
@@ -259,9 +287,16 @@ mod tests {
             unreachable!("it was asynchronous");
         };
         drop(requests);
-        let pages: Vec<Result<Vec<Key>, StoreError>> = block_on(store.list_pages(&Prefix::root()).collect());
-        assert!(matches!(&pages[..], [Err(StoreError::Io { .. })]), "{pages:?}");
+        let pages: Vec<Result<Vec<Key>, StoreError>> =
+            block_on(store.list_pages(&Prefix::root()).collect());
+        assert!(
+            matches!(&pages[..], [Err(StoreError::Io { .. })]),
+            "{pages:?}"
+        );
         let key = Key::new("a").expect("a key");
-        assert!(matches!(block_on(store.has(&key)), Err(StoreError::Io { .. })));
+        assert!(matches!(
+            block_on(store.has(&key)),
+            Err(StoreError::Io { .. })
+        ));
     }
 }

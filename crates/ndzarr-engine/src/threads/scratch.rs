@@ -38,15 +38,26 @@ pub(crate) struct Permit<'p> {
 
 impl Permits {
     pub(crate) fn new(n: usize) -> Self {
-        Self { budget: Budget::new(n as u64), workspaces: Mutex::default() }
+        Self {
+            budget: Budget::new(n as u64),
+            workspaces: Mutex::default(),
+        }
     }
 
     /// Waits for a permit.
     pub(crate) fn take(&self) -> Permit<'_> {
         let share = block_on(self.budget.take(1));
-        let workspace = self.workspaces.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let workspace = self
+            .workspaces
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .pop();
         let own = WORKSPACE.replace(workspace.map(Box::new));
-        Permit { permits: self, own, _share: share }
+        Permit {
+            permits: self,
+            own,
+            _share: share,
+        }
     }
 }
 
@@ -54,7 +65,11 @@ impl Drop for Permit<'_> {
     fn drop(&mut self) {
         // Before the permit is free, so that the next thread finds the workspace.
         if let Some(workspace) = WORKSPACE.replace(self.own.take()) {
-            self.permits.workspaces.lock().unwrap_or_else(PoisonError::into_inner).push(*workspace);
+            self.permits
+                .workspaces
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(*workspace);
         }
     }
 }

@@ -59,7 +59,10 @@ impl Turn {
 
     /// Holds a lock for some work and for every whole that it is part of: each can take it away.
     fn of(lock: Box<dyn KeyLock>, cancel: Option<&Cancel>) -> Result<Self, EngineCause> {
-        let turn = Self { lock: RevocableLock::new(lock), cancel: cancel.cloned() };
+        let turn = Self {
+            lock: RevocableLock::new(lock),
+            cancel: cancel.cloned(),
+        };
         if let Some(cancel) = &turn.cancel {
             cancel.hold(&turn.lock)?;
         }
@@ -74,20 +77,28 @@ impl Turn {
             Patience::Try => Wait::Try,
             Patience::Wait => Wait::While(&goes_on),
         };
-        let is_held = self.lock.with(|lock| with_files(|| lock.lock_value(wait)))?;
+        let is_held = self
+            .lock
+            .with(|lock| with_files(|| lock.lock_value(wait)))?;
         check_cancel(cancel.as_ref())?;
         Ok(is_held)
     }
 
     pub(crate) fn fetch(&mut self, of: Of, want: Want) -> Result<Fetched, EngineCause> {
-        self.lock.with(|lock| with_files(|| lock.fetch(of.clone(), want.clone())))
+        self.lock
+            .with(|lock| with_files(|| lock.fetch(of.clone(), want.clone())))
     }
 
     pub(crate) fn append(&mut self, part: &[u8]) -> Result<u64, EngineCause> {
         self.lock.with(|lock| lock.append(part))
     }
 
-    pub(crate) fn copy_at(&mut self, at: u64, pin: &Pin, range: Range<u64>) -> Result<bool, EngineCause> {
+    pub(crate) fn copy_at(
+        &mut self,
+        at: u64,
+        pin: &Pin,
+        range: Range<u64>,
+    ) -> Result<bool, EngineCause> {
         self.lock.with(|lock| lock.copy_at(at, pin, range.clone()))
     }
 

@@ -64,10 +64,24 @@ impl ChunkWrite {
         (source, source_start): (&dyn Source, Vec<usize>),
         fill_chunks: FillChunks,
     ) -> Self {
-        let bounds = array.grid.clipped_region(chunk).map(|inside| inside.shape()).unwrap_or_default();
+        let bounds = array
+            .grid
+            .clipped_region(chunk)
+            .map(|inside| inside.shape())
+            .unwrap_or_default();
         let shape = array.shape_of(chunk);
-        let all = if array.outside == Outside::Shared { &shape } else { &bounds };
-        let len = || region.shape().iter().map(|&n| n as usize).collect::<Vec<_>>();
+        let all = if array.outside == Outside::Shared {
+            &shape
+        } else {
+            &bounds
+        };
+        let len = || {
+            region
+                .shape()
+                .iter()
+                .map(|&n| n as usize)
+                .collect::<Vec<_>>()
+        };
         let dense = source.is_dense() || source.coverage(&source_start, &len()) == Coverage::All;
         let full = dense && region.contains(&Region::whole(all));
         let job = EncodeJob {
@@ -83,14 +97,30 @@ impl ChunkWrite {
             inner_chunk: Vec::new(),
         };
         let old = if full { Old::Irrelevant } else { Old::Unknown };
-        Self { key, job, purpose: Purpose::Elements { dense }, old }
+        Self {
+            key,
+            job,
+            purpose: Purpose::Elements { dense },
+            old,
+        }
     }
 
     /// Sets the elements of a chunk outside the array to the fill value, and leaves the others.
-    pub(crate) fn trim(array: &ChunkedArray, key: Key, chunk: &[u64], fill_chunks: FillChunks) -> Self {
+    pub(crate) fn trim(
+        array: &ChunkedArray,
+        key: Key,
+        chunk: &[u64],
+        fill_chunks: FillChunks,
+    ) -> Self {
         let region = Region::new(chunk.iter().map(|_| 0..0));
-        let mut write =
-            Self::new(array, key, chunk, region, (&NoElements, vec![0; chunk.len()]), fill_chunks);
+        let mut write = Self::new(
+            array,
+            key,
+            chunk,
+            region,
+            (&NoElements, vec![0; chunk.len()]),
+            fill_chunks,
+        );
         write.purpose = Purpose::Trim;
         write.job.outside = Outside::Fill;
         write
@@ -99,8 +129,14 @@ impl ChunkWrite {
     /// The fetch that has to come first, if any.
     pub(crate) fn needs(&self) -> Option<Fetch> {
         matches!(self.old, Old::Unknown).then(|| {
-            let want = Want::Whole { limit: self.job.chain.encoded_limit(&self.job.shape) };
-            Fetch { key: self.key.clone(), of: Of::Any, want }
+            let want = Want::Whole {
+                limit: self.job.chain.encoded_limit(&self.job.shape),
+            };
+            Fetch {
+                key: self.key.clone(),
+                of: Of::Any,
+                want,
+            }
         })
     }
 
@@ -109,9 +145,10 @@ impl ChunkWrite {
         self.old = match fetched {
             Fetched::Missing => Old::Absent,
             Fetched::Changed => Old::Unknown,
-            Fetched::Parts { pin, parts, .. } => {
-                Old::Value(pin, parts.into_iter().next().ok_or_else(|| no_part(&self.key))?)
-            }
+            Fetched::Parts { pin, parts, .. } => Old::Value(
+                pin,
+                parts.into_iter().next().ok_or_else(|| no_part(&self.key))?,
+            ),
         };
         Ok(())
     }
@@ -153,7 +190,9 @@ impl ChunkWrite {
     /// True if it is a shard of more than this many bytes, once decoded: it is better written part
     /// by part, under its lock.
     pub(crate) fn is_large(&self, bytes: u64) -> bool {
-        let decoded = Region::whole(&self.job.shape).n_elements().unwrap_or(u64::MAX);
+        let decoded = Region::whole(&self.job.shape)
+            .n_elements()
+            .unwrap_or(u64::MAX);
         matches!(self.job.chain.access(), Access::Indexed(_))
             && self.purpose != Purpose::Trim
             && decoded.saturating_mul(self.job.chain.elem_size() as u64) > bytes
@@ -207,13 +246,21 @@ impl ChunkWrite {
         let (old, index) = match (&self.old, &mut lock) {
             (Old::Irrelevant, _) => (OldShard::None, None),
             (_, Some((turn, _))) => self.pinned(turn, sharding)?,
-            (Old::Value(_, value), None) => {
-                (OldShard::InMemory(value.clone()), Some(self.index(sharding, value)?))
-            }
+            (Old::Value(_, value), None) => (
+                OldShard::InMemory(value.clone()),
+                Some(self.index(sharding, value)?),
+            ),
             (Old::Unknown | Old::Absent, None) => (OldShard::None, None),
         };
-        let batch = if lock.is_some() { batch_len(sharding, lanes) } else { AT_ONCE };
-        let locked = |(turn, bytes): (_, u64)| Out::Locked { turn, copied_at_once: bytes.max(1) };
+        let batch = if lock.is_some() {
+            batch_len(sharding, lanes)
+        } else {
+            AT_ONCE
+        };
+        let locked = |(turn, bytes): (_, u64)| Out::Locked {
+            turn,
+            copied_at_once: bytes.max(1),
+        };
         let out = lock.map_or_else(Out::memory, locked);
         let mut shard = NewShard::new(&self.job.chain, sharding, &self.job.shape, out, old)?;
         let mut plan = ShardPlan::new(&self.job, self.purpose, sharding, index)?;
@@ -268,7 +315,8 @@ impl ChunkWrite {
             return Ok((OldShard::None, None));
         };
         let encoded = first_part(parts)?;
-        let index = with_workspace(|workspace| sharding.decode_index(&encoded, &shape, size, workspace))?;
+        let index =
+            with_workspace(|workspace| sharding.decode_index(&encoded, &shape, size, workspace))?;
         Ok((OldShard::Pinned(pin), Some(index)))
     }
 
@@ -279,7 +327,9 @@ impl ChunkWrite {
         // If the value is too short for it, decoding fails.
         let at = sharding.layout(&shape).index_of(0..len).unwrap_or(0..0);
         let encoded = value.slice(at.start as usize..at.end as usize);
-        Ok(with_workspace(|workspace| sharding.decode_index(&encoded, &shape, len, workspace))?)
+        Ok(with_workspace(|workspace| {
+            sharding.decode_index(&encoded, &shape, len, workspace)
+        })?)
     }
 }
 
@@ -289,7 +339,10 @@ fn batch_len(sharding: &Sharding, threads: usize) -> usize {
         return 1;
     }
     let size = sharding.chunks().elem_size() as u64;
-    let bytes = Region::whole(sharding.chunk_shape()).n_elements().unwrap_or(u64::MAX).saturating_mul(size);
+    let bytes = Region::whole(sharding.chunk_shape())
+        .n_elements()
+        .unwrap_or(u64::MAX)
+        .saturating_mul(size);
     (BATCH_BYTES / bytes.max(1)).clamp(1, 256) as usize * threads
 }
 
@@ -310,6 +363,8 @@ impl Drop for Reused {
 }
 
 fn is_concatenation(whole: &[u8], parts: &[Bytes]) -> bool {
-    let rest = parts.iter().try_fold(whole, |rest, part| rest.strip_prefix(&part[..]));
+    let rest = parts
+        .iter()
+        .try_fold(whole, |rest, part| rest.strip_prefix(&part[..]));
     rest.is_some_and(<[u8]>::is_empty)
 }

@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use ndzarr_codec::strided::{self, Strided};
-use ndzarr_codec::{Access, CodecChain, CodecError, Elements, Layout, VlenBuffer, Workspace, c_strides};
+use ndzarr_codec::{
+    Access, CodecChain, CodecError, Elements, Layout, VlenBuffer, Workspace, c_strides,
+};
 use ndzarr_grid::Region;
 use ndzarr_model::ElemKind;
 
@@ -50,7 +52,8 @@ impl EncodeJob {
         source: &dyn Source,
         workspace: &mut Workspace,
     ) -> Result<Option<Vec<u8>>, EngineCause> {
-        self.encoded(source, workspace).map_err(|cause| cause.within(&self.inner_chunk))
+        self.encoded(source, workspace)
+            .map_err(|cause| cause.within(&self.inner_chunk))
     }
 
     fn encoded(
@@ -59,7 +62,11 @@ impl EncodeJob {
         workspace: &mut Workspace,
     ) -> Result<Option<Vec<u8>>, EngineCause> {
         let chain = &self.chain;
-        let keep = if self.outside == Outside::Fill { &self.bounds } else { &self.shape };
+        let keep = if self.outside == Outside::Fill {
+            &self.bounds
+        } else {
+            &self.shape
+        };
         let truncated;
         let shape = match &self.old {
             _ if !chain.truncates() => &self.shape,
@@ -77,7 +84,9 @@ impl EncodeJob {
         let byte_len = extent(&stored_shape)?
             .iter()
             .try_fold(chain.elem_size(), |len, &n| len.checked_mul(n))
-            .ok_or_else(|| CodecError::encode("chain", format!("a chunk of shape {shape:?} is too large")))?;
+            .ok_or_else(|| {
+                CodecError::encode("chain", format!("a chunk of shape {shape:?} is too large"))
+            })?;
         let no_memory = |_| CodecError::OutOfMemory { byte_len };
         let fill = chain.fill();
         let skip = self.fill_chunks == FillChunks::Erase && fill.is_defined();
@@ -102,7 +111,9 @@ impl EncodeJob {
             Ok(None)
         } else {
             let mut out = workspace.take_bytes();
-            chain.encode_stored(buffer.bytes_mut(), &stored_shape, workspace, &mut out).map(|()| Some(out))
+            chain
+                .encode_stored(buffer.bytes_mut(), &stored_shape, workspace, &mut out)
+                .map(|()| Some(out))
         };
         workspace.give(buffer);
         Ok(encoded?)
@@ -124,14 +135,20 @@ impl EncodeJob {
             && source.is_c_order()
             && self.axes.is_sorted()
             && self.region.contains(&Region::whole(shape));
-        let Some(block_len) = chain.piece_len(shape).filter(|_| is_copy) else { return Ok(None) };
+        let Some(block_len) = chain.piece_len(shape).filter(|_| is_copy) else {
+            return Ok(None);
+        };
         let size = chain.elem_size();
         let extent = extent(shape)?;
         let strides = c_strides(&extent);
         let mut make = |range: Range<usize>, out: &mut [u8]| {
             let elements = range.start / size..range.end / size;
             for_each_box(&extent, elements.clone(), |at, start, len| {
-                let from: Vec<usize> = start.iter().zip(&self.source_start).map(|(a, b)| a + b).collect();
+                let from: Vec<usize> = start
+                    .iter()
+                    .zip(&self.source_start)
+                    .map(|(a, b)| a + b)
+                    .collect();
                 source.gather(&from, len, out, at - elements.start, &strides);
             });
         };
@@ -139,10 +156,15 @@ impl EncodeJob {
             let n: usize = extent.iter().product();
             let sample_len = (SAMPLE_BYTES / size).clamp(1, block_len.get() / size);
             let byte_len = sample_len * size;
-            let mut sample = workspace.take(byte_len).map_err(|_| CodecError::OutOfMemory { byte_len })?;
+            let mut sample = workspace
+                .take(byte_len)
+                .map_err(|_| CodecError::OutOfMemory { byte_len })?;
             let may_be_fill = (0..SAMPLES).all(|i| {
                 let first = (n / SAMPLES * i).min(n - sample_len);
-                make(first * size..(first + sample_len) * size, sample.bytes_mut());
+                make(
+                    first * size..(first + sample_len) * size,
+                    sample.bytes_mut(),
+                );
                 strided::is_all(sample.bytes(), chain.fill().bytes())
             });
             workspace.give(sample);
@@ -193,7 +215,10 @@ impl EncodeJob {
                     bytes,
                     size,
                     out,
-                    Strided { offset: 0, strides: &strides },
+                    Strided {
+                        offset: 0,
+                        strides: &strides,
+                    },
                 );
                 Ok(())
             })?;
@@ -207,12 +232,13 @@ impl EncodeJob {
     /// The extent of a stored chunk or of the bounds, whichever is larger along an axis.
     fn larger(&self, old: &[u8], workspace: &mut Workspace) -> Result<Vec<u64>, EngineCause> {
         let mut larger = self.bounds.clone();
-        self.chain.decode(old, &self.shape, workspace, |_, layout| {
-            for (n, &stored) in larger.iter_mut().zip(&layout.extent) {
-                *n = (*n).max(stored as u64);
-            }
-            Ok::<_, EngineCause>(())
-        })?;
+        self.chain
+            .decode(old, &self.shape, workspace, |_, layout| {
+                for (n, &stored) in larger.iter_mut().zip(&layout.extent) {
+                    *n = (*n).max(stored as u64);
+                }
+                Ok::<_, EngineCause>(())
+            })?;
         Ok(larger)
     }
 
@@ -227,7 +253,10 @@ impl EncodeJob {
         let chain = &self.chain;
         let stored_shape = chain.stored(shape);
         let stored_extent = extent(&stored_shape)?;
-        let n = stored_extent.iter().try_fold(1usize, |n, &len| n.checked_mul(len)).unwrap_or(usize::MAX);
+        let n = stored_extent
+            .iter()
+            .try_fold(1usize, |n, &len| n.checked_mul(len))
+            .unwrap_or(usize::MAX);
         let mut strides = vec![0; shape.len()];
         for (stride, &axis) in c_strides(&stored_extent).iter().zip(chain.order()) {
             strides[axis] = *stride;
@@ -241,7 +270,10 @@ impl EncodeJob {
                     return Err(EngineCause::Element("elements of a fixed size".to_owned()));
                 };
                 let part = part_within(layout, &keep);
-                let to = Strided { offset: 0, strides: &strides };
+                let to = Strided {
+                    offset: 0,
+                    strides: &strides,
+                };
                 buffer.copy_from(&part.extent, slots, bytes, part.place(), to);
                 Ok(())
             })?;
@@ -249,11 +281,18 @@ impl EncodeJob {
         let (from, source_len) = self.in_source()?;
         let (offset, to) = self.target(&strides);
         source.gather_vlen(&from, &source_len, &mut buffer, offset, &to)?;
-        if self.fill_chunks == FillChunks::Erase && fill.is_defined() && buffer.is_all(fill.bytes()) {
+        if self.fill_chunks == FillChunks::Erase && fill.is_defined() && buffer.is_all(fill.bytes())
+        {
             return Ok(None);
         }
         let mut out = Vec::new();
-        chain.encode_vlen(buffer.slots(), buffer.bytes(), &stored_shape, workspace, &mut out)?;
+        chain.encode_vlen(
+            buffer.slots(),
+            buffer.bytes(),
+            &stored_shape,
+            workspace,
+            &mut out,
+        )?;
         Ok(Some(out))
     }
 
@@ -273,7 +312,11 @@ impl EncodeJob {
     /// first one, and the strides by the axes of the source.
     fn target(&self, strides: &[isize]) -> (usize, Vec<isize>) {
         let start = self.region.start();
-        let offset = start.iter().zip(strides).map(|(&at, &stride)| at as usize * stride as usize).sum();
+        let offset = start
+            .iter()
+            .zip(strides)
+            .map(|(&at, &stride)| at as usize * stride as usize)
+            .sum();
         let mut to = vec![0; self.axes.len()];
         for (&axis, &stride) in self.axes.iter().zip(strides) {
             to[axis] = stride;
@@ -282,17 +325,29 @@ impl EncodeJob {
     }
 
     /// This job with its own copy of the written elements, so that it can run elsewhere.
-    pub(crate) fn detach(&self, source: &dyn Source) -> Result<(Self, Box<dyn Source + Send>), EngineCause> {
+    pub(crate) fn detach(
+        &self,
+        source: &dyn Source,
+    ) -> Result<(Self, Box<dyn Source + Send>), EngineCause> {
         let (start, source_len) = self.in_source()?;
         let elements = source.piece(&start, &source_len);
-        Ok((Self { source_start: vec![0; self.axes.len()], ..self.clone() }, elements))
+        Ok((
+            Self {
+                source_start: vec![0; self.axes.len()],
+                ..self.clone()
+            },
+            elements,
+        ))
     }
 }
 
 /// The part of old elements that is inside `keep`.
 fn part_within(layout: &Layout, keep: &[usize]) -> Layout {
     let mut part = layout.clone();
-    part.extent.iter_mut().zip(keep).for_each(|(n, &keep)| *n = keep.min(*n));
+    part.extent
+        .iter_mut()
+        .zip(keep)
+        .for_each(|(n, &keep)| *n = keep.min(*n));
     part
 }
 
@@ -301,5 +356,7 @@ fn extent(shape: &[u64]) -> Result<Vec<usize>, EngineCause> {
         .iter()
         .map(|&n| usize::try_from(n))
         .collect::<Result<_, _>>()
-        .map_err(|_| CodecError::encode("chain", format!("a chunk of shape {shape:?} is too large")).into())
+        .map_err(|_| {
+            CodecError::encode("chain", format!("a chunk of shape {shape:?} is too large")).into()
+        })
 }

@@ -10,7 +10,9 @@ const MAX_REPEATS: u32 = 2;
 
 /// Repeats a write if a lock was lost before anything was published: the value has to be merged
 /// with what others wrote in the meantime.
-pub(crate) async fn repeat_if_lock_lost<T, F>(write: impl Fn() -> F + Send + Sync) -> Result<T, EngineCause>
+pub(crate) async fn repeat_if_lock_lost<T, F>(
+    write: impl Fn() -> F + Send + Sync,
+) -> Result<T, EngineCause>
 where
     F: Future<Output = Result<T, EngineCause>> + Send,
 {

@@ -39,7 +39,10 @@ pub(crate) enum Out<'l> {
     /// Parts; the last ones are small and still being combined.
     Memory { parts: Vec<Bytes>, small: Vec<u8> },
     /// The value that the lock publishes. At most this many old bytes are copied at once.
-    Locked { turn: &'l mut Turn, copied_at_once: u64 },
+    Locked {
+        turn: &'l mut Turn,
+        copied_at_once: u64,
+    },
 }
 
 /// The stored shard.
@@ -63,7 +66,15 @@ impl<'l> NewShard<'l> {
     ) -> Result<Self, EngineCause> {
         let builder = ShardBuilder::new(sharding.layout(&chain.stored(shape)))?;
         let may_keep = chain.encoded_limit(shape);
-        Ok(Self { sharding: Arc::clone(sharding), builder, out, old, run: 0..0, run_at: 0, may_keep })
+        Ok(Self {
+            sharding: Arc::clone(sharding),
+            builder,
+            out,
+            old,
+            run: 0..0,
+            run_at: 0,
+            may_keep,
+        })
     }
 
     /// The next inner chunk is not stored.
@@ -101,7 +112,10 @@ impl<'l> NewShard<'l> {
             CodecError::corrupt("sharding_indexed", what)
         })?;
         if let OldShard::Kept(parts) = &mut self.old {
-            let part = parts.next().filter(|part| part.len() as u64 == len).ok_or_else(bad_answer)?;
+            let part = parts
+                .next()
+                .filter(|part| part.len() as u64 == len)
+                .ok_or_else(bad_answer)?;
             return self.add_part(part);
         }
         if self.run.is_empty() || self.run.end != range.start {
@@ -143,7 +157,9 @@ impl<'l> NewShard<'l> {
     pub(crate) fn old(&mut self, range: Range<u64>) -> Result<Bytes, EngineCause> {
         let len = range.end - range.start;
         match (&self.old, &mut self.out) {
-            (OldShard::InMemory(value), _) => Ok(value.slice(range.start as usize..range.end as usize)),
+            (OldShard::InMemory(value), _) => {
+                Ok(value.slice(range.start as usize..range.end as usize))
+            }
             (OldShard::Pinned(pin), Out::Locked { turn, .. }) => {
                 match turn.fetch(Of::Snapshot(pin.clone()), Want::Ranges(vec![range]))? {
                     Fetched::Parts { parts, .. } => parts
@@ -174,7 +190,9 @@ impl<'l> NewShard<'l> {
             }
             Out::Memory { .. } => {
                 self.out.end_small();
-                let Out::Memory { mut parts, .. } = self.out else { return Err(bad_answer()) };
+                let Out::Memory { mut parts, .. } = self.out else {
+                    return Err(bad_answer());
+                };
                 parts.insert(if at == 0 { 0 } else { parts.len() }, index.into());
                 Ok(KeyChange::Publish(parts))
             }
@@ -184,7 +202,10 @@ impl<'l> NewShard<'l> {
 
 impl Out<'_> {
     pub(crate) fn memory() -> Self {
-        Self::Memory { parts: Vec::new(), small: Vec::new() }
+        Self::Memory {
+            parts: Vec::new(),
+            small: Vec::new(),
+        }
     }
 
     /// True if it keeps a part of this length without copying.

@@ -47,11 +47,14 @@ async fn write_once<I: Io>(
     let merge = options.concurrent_update == ConcurrentUpdate::Merge;
     let merges = merge && write.needs().is_some();
     // How many bytes of a large shard are in memory at once.
-    let at_once =
-        io.merging().piece.filter(|&bytes| (merge || write.needs().is_none()) && write.is_large(bytes));
+    let at_once = io
+        .merging()
+        .piece
+        .filter(|&bytes| (merge || write.needs().is_none()) && write.is_large(bytes));
     // Where writes wait for a disk, so may the creation of a lock: no thread has a permit to
     // compute meanwhile.
-    let early = merges || at_once.is_some() || io.blocking().is_some_and(|store| store.writes_wait());
+    let early =
+        merges || at_once.is_some() || io.blocking().is_some_and(|store| store.writes_wait());
     let mut turn = None;
     if early {
         match take(io, write, patience, options)? {
@@ -76,7 +79,9 @@ async fn write_once<I: Io>(
             })?;
         }
         let permit = io.permit();
-        let change = write.encode(io, turn.as_mut().zip(streamed), source, lanes).await?;
+        let change = write
+            .encode(io, turn.as_mut().zip(streamed), source, lanes)
+            .await?;
         // The lock is held only for the publication. A `put` without one would wait for it: on a
         // thread of the pool, that could be for a writer whose encoding waits for this thread.
         if turn.is_none() && !merges {
@@ -90,7 +95,11 @@ async fn write_once<I: Io>(
             return change.publish(turn, permit).map(|()| Written::Done);
         }
         drop(permit);
-        let only_if = if merges { write.precondition() } else { Precondition::None };
+        let only_if = if merges {
+            write.precondition()
+        } else {
+            Precondition::None
+        };
         match change.put(io, &write.key, only_if).await? {
             Put::Done(_) => return Ok(Written::Done),
             Put::Conflict if merges => write.restart(),

@@ -94,7 +94,9 @@ impl ShardPlan {
     /// # Errors
     /// An entry of the old index is invalid.
     pub(crate) fn next(&mut self, source: &dyn Source) -> Result<Option<InnerPlan>, EngineCause> {
-        let Some(chunk) = self.next.clone() else { return Ok(None) };
+        let Some(chunk) = self.next.clone() else {
+            return Ok(None);
+        };
         let old = match &self.old {
             Some(index) => {
                 let entry = index.entry(self.number).map_err(EngineCause::from);
@@ -103,7 +105,11 @@ impl ShardPlan {
             None => None,
         };
         self.number += 1;
-        if !self.next.as_mut().is_some_and(|next| next_index(next, &self.chunks)) {
+        if !self
+            .next
+            .as_mut()
+            .is_some_and(|next| next_index(next, &self.chunks))
+        {
             self.next = None;
         }
         self.inner_plan(&chunk, old, source).map(Some)
@@ -125,12 +131,15 @@ impl ShardPlan {
         source: &dyn Source,
     ) -> Result<InnerPlan, EngineCause> {
         let as_it_is = |old: Option<Range<u64>>| Ok(old.map_or(InnerPlan::Empty, InnerPlan::Keep));
-        let ranges: Vec<Range<u64>> =
-            (0..chunk.len()).map(|axis| self.grid.range_along(axis, chunk[axis])).collect();
+        let ranges: Vec<Range<u64>> = (0..chunk.len())
+            .map(|axis| self.grid.range_along(axis, chunk[axis]))
+            .collect();
         let shape = self.sharding.chunk_shape();
         // Along each axis: the part inside the array.
         let inside = |(range, bound): (&Range<u64>, &u64)| {
-            bound.saturating_sub(range.start).min(range.end - range.start)
+            bound
+                .saturating_sub(range.start)
+                .min(range.end - range.start)
         };
         let bounds: Vec<u64> = ranges.iter().zip(&self.shard.bounds).map(inside).collect();
         let place = Region::new(ranges.iter().cloned());
@@ -138,14 +147,21 @@ impl ShardPlan {
         let (region, source_start, mut dense) = match self.purpose {
             Purpose::Trim if bounds == shape || old.is_none() => return as_it_is(old),
             Purpose::Trim if bounds.contains(&0) => return Ok(InnerPlan::Empty),
-            Purpose::Trim => {
-                (Region::new(chunk.iter().map(|_| 0..0)), self.shard.source_start.clone(), false)
-            }
+            Purpose::Trim => (
+                Region::new(chunk.iter().map(|_| 0..0)),
+                self.shard.source_start.clone(),
+                false,
+            ),
             Purpose::Elements { .. } if touched.is_empty() => return as_it_is(old),
             Purpose::Elements { dense } => {
                 let first = self.shard.region.start();
-                let start = (self.shard.source_start.iter().zip(touched.start()).zip(first))
-                    .map(|((&start, at), first)| start + (at - first) as usize);
+                let start = (self
+                    .shard
+                    .source_start
+                    .iter()
+                    .zip(touched.start())
+                    .zip(first))
+                .map(|((&start, at), first)| start + (at - first) as usize);
                 (touched.relative_to(&place.start()), start.collect(), dense)
             }
         };
@@ -171,8 +187,15 @@ impl ShardPlan {
         }
         // The shard was read, so elements outside can be kept here, unless they become the fill
         // value.
-        let all = if self.shard.outside == Outside::Fill { &job.bounds } else { shape };
+        let all = if self.shard.outside == Outside::Fill {
+            &job.bounds
+        } else {
+            shape
+        };
         let full = dense && job.region.contains(&Region::whole(all));
-        Ok(InnerPlan::Encode(Box::new(InnerJob { job, old: old.filter(|_| !full) })))
+        Ok(InnerPlan::Encode(Box::new(InnerJob {
+            job,
+            old: old.filter(|_| !full),
+        })))
     }
 }

@@ -60,7 +60,8 @@ enum InnerState {
 fn none_given(n: usize) -> Result<Vec<InnerState>, CodecError> {
     let mut list = Vec::new();
     let byte_len = n.saturating_mul(size_of::<InnerState>());
-    list.try_reserve_exact(n).map_err(|_| CodecError::OutOfMemory { byte_len })?;
+    list.try_reserve_exact(n)
+        .map_err(|_| CodecError::OutOfMemory { byte_len })?;
     list.resize(n, InnerState::NotGiven);
     Ok(list)
 }
@@ -69,8 +70,8 @@ impl ShardWriter {
     /// Begins to write a shard, whose inner chunks are kept in memory.
     ///
     /// # Errors
-    /// The shard does not exist; the array's chain has no shards, or has further codecs after them; it
-    /// has too many inner chunks for this machine's memory.
+    /// The shard does not exist; the array's chain has no shards, or has further codecs after them;
+    /// it has too many inner chunks for this machine's memory.
     pub fn new(
         array: &Arc<ChunkedArray>,
         store: AnyStore,
@@ -83,17 +84,23 @@ impl ShardWriter {
             return Err(CodecError::config("sharding_indexed", what).into());
         };
         let inside = array.grid().clipped_region(shard).ok_or_else(|| {
-            let what = format!("no shard {shard:?} in a grid of {:?}", array.grid().grid_shape());
+            let what = format!(
+                "no shard {shard:?} in a grid of {:?}",
+                array.grid().grid_shape()
+            );
             CodecError::config("sharding_indexed", what)
         })?;
         let place = || array.place(&store.name(), shard);
-        let key = array.key(shard).map_err(|error| EngineError::at(error, place()))?;
+        let key = array
+            .key(shard)
+            .map_err(|error| EngineError::at(error, place()))?;
         let shape = chain.stored(&array.shape_of(shard));
         let bounds = chain.stored(&inside.shape());
         let grid = ChunkGrid::regular(&shape, sharding.chunk_shape())
             .map_err(|error| CodecError::config("sharding_indexed", error))?;
         let layout = sharding.layout(&shape);
-        let list = none_given(layout.n_chunks()).map_err(|error| EngineError::at(error, place()))?;
+        let list =
+            none_given(layout.n_chunks()).map_err(|error| EngineError::at(error, place()))?;
         let states = Mutex::new(InnerStates { list, holes: false });
         Ok(Self {
             array: Arc::clone(array),
@@ -120,9 +127,14 @@ impl ShardWriter {
     }
 
     fn new_temporary(&self) -> Result<Option<Box<dyn Temporary>>, EngineCause> {
-        let AnyStore::Blocking(store) = &self.store else { return Ok(None) };
+        let AnyStore::Blocking(store) = &self.store else {
+            return Ok(None);
+        };
         let temporary = with_files(|| store.temporary(&self.key))?;
-        if let Some(temporary) = temporary.as_ref().filter(|_| !self.layout.ends_with_index()) {
+        if let Some(temporary) = temporary
+            .as_ref()
+            .filter(|_| !self.layout.ends_with_index())
+        {
             // Reserves the place of the index, which is written last.
             let byte_len = self.layout.index_len() as usize;
             let place = with_workspace(|workspace| workspace.take_filled(byte_len));
@@ -161,7 +173,8 @@ impl ShardWriter {
         source: &dyn Source,
         start: &[usize],
     ) -> Result<(), EngineError> {
-        self.give(inner, source, start).map_err(|cause| self.at(cause))
+        self.give(inner, source, start)
+            .map_err(|cause| self.at(cause))
     }
 
     fn give(&self, inner: &[u64], source: &dyn Source, start: &[usize]) -> Result<(), EngineCause> {
@@ -206,7 +219,10 @@ impl ShardWriter {
 
     /// The part of an inner chunk inside the array, by the stored axes, if any.
     fn inside(&self, stored: &[u64]) -> Option<Vec<u64>> {
-        let region = self.grid.chunk_region(stored)?.intersection(&Region::whole(&self.bounds));
+        let region = self
+            .grid
+            .chunk_region(stored)?
+            .intersection(&Region::whole(&self.bounds));
         (!region.is_empty()).then(|| region.shape())
     }
 

@@ -23,8 +23,16 @@ use crate::{ChunkedArray, EngineCause, EngineError, RunOptions};
 ///
 /// # Errors
 /// It cannot; the store fails.
-pub fn check_shrink(array: &ChunkedArray, store: &dyn Store, old_shape: &[u64]) -> Result<(), EngineError> {
-    now(check_shrink_by(array, &BlockingIo::new(store, &RunOptions::default()), old_shape))
+pub fn check_shrink(
+    array: &ChunkedArray,
+    store: &dyn Store,
+    old_shape: &[u64],
+) -> Result<(), EngineError> {
+    now(check_shrink_by(
+        array,
+        &BlockingIo::new(store, &RunOptions::default()),
+        old_shape,
+    ))
 }
 
 /// Asynchronous [`check_shrink`].
@@ -36,16 +44,28 @@ pub async fn check_shrink_async(
     store: &dyn AsyncStore,
     old_shape: &[u64],
 ) -> Result<(), EngineError> {
-    check_shrink_by(array, &AsyncIo::new(store, &RunOptions::default()), old_shape).await
+    check_shrink_by(
+        array,
+        &AsyncIo::new(store, &RunOptions::default()),
+        old_shape,
+    )
+    .await
 }
 
-async fn check_shrink_by(array: &ChunkedArray, io: &impl Io, old_shape: &[u64]) -> Result<(), EngineError> {
+async fn check_shrink_by(
+    array: &ChunkedArray,
+    io: &impl Io,
+    old_shape: &[u64],
+) -> Result<(), EngineError> {
     let plan = ShrinkPlan::new(array, old_shape);
     if plan.enumerate_is_possible() {
         return Ok(());
     }
     // A prefix that no chunk has: listing it shows at no cost if the store can list.
-    match io.list(&Prefix::new(format!("{}-/", array.keys.prefix))?).await {
+    match io
+        .list(&Prefix::new(format!("{}-/", array.keys.prefix))?)
+        .await
+    {
         Ok(_) => Ok(()),
         Err(StoreError::Unsupported(_)) => Err(plan.cannot_list()),
         Err(error) => Err(error.into()),
@@ -68,7 +88,12 @@ pub fn shrink(
     old_shape: &[u64],
     options: &RunOptions,
 ) -> Result<(), EngineError> {
-    now(shrink_by(array, &BlockingIo::new(store, options), old_shape, options))
+    now(shrink_by(
+        array,
+        &BlockingIo::new(store, options),
+        old_shape,
+        options,
+    ))
 }
 
 /// Asynchronous [`shrink`]. Writers are serialized by conditional writes.
@@ -99,7 +124,9 @@ fn shrink_by<I: Io>(
         let run = |task: Task, patience| async move {
             check_cancel(options.cancel.as_ref())?;
             let written = repeat_if_lock_lost(|| one(array, io, &task, patience, options)).await;
-            match written.map_err(|cause| EngineError::at(cause, array.place(&io.name(), task.chunk())))? {
+            match written
+                .map_err(|cause| EngineError::at(cause, array.place(&io.name(), task.chunk())))?
+            {
                 Written::Busy => Ok(Some(task)),
                 Written::Done => {
                     options.report(done, total.load(Ordering::Relaxed));
@@ -122,7 +149,10 @@ fn shrink_by<I: Io>(
         while let Some(mut batch) = tasks.next(io).await? {
             batch.retain(|task| !task.is_trim());
             // Other writers may have added some.
-            total.fetch_max(done.load(Ordering::Relaxed) + batch.len() as u64, Ordering::Relaxed);
+            total.fetch_max(
+                done.load(Ordering::Relaxed) + batch.len() as u64,
+                Ordering::Relaxed,
+            );
             in_turns(io, batch.into_iter(), run).await?;
         }
         Ok(())
@@ -160,7 +190,9 @@ async fn erase<I: Io>(
             Taken::Unsupported => {}
         }
     }
-    io.erase(key, Precondition::None).await.map(|_| Written::Done)
+    io.erase(key, Precondition::None)
+        .await
+        .map(|_| Written::Done)
 }
 
 /// The tasks of a plan, some thousand at a time, so that memory does not grow with the number of
@@ -185,7 +217,11 @@ const BATCH: usize = 4096;
 impl<'a> Tasks<'a> {
     fn new(plan: &'a ShrinkPlan<'a>, array: &'a ChunkedArray) -> Result<Self, StoreError> {
         let root = Prefix::new(&array.keys.prefix)?;
-        Ok(Self { plan, array, found: Found::Listed(vec![(root, 0)]) })
+        Ok(Self {
+            plan,
+            array,
+            found: Found::Listed(vec![(root, 0)]),
+        })
     }
 
     /// The next batch; `None` at the end.
@@ -194,24 +230,35 @@ impl<'a> Tasks<'a> {
         while batch.len() < BATCH {
             match &mut self.found {
                 Found::Listed(pending) => {
-                    let Some((prefix, depth)) = pending.pop() else { break };
+                    let Some((prefix, depth)) = pending.pop() else {
+                        break;
+                    };
                     match io.list(&prefix).await {
                         Ok((keys, folders)) => {
                             batch.extend(
-                                keys.iter().filter_map(|key| self.plan.task(index(self.array, key)?)),
+                                keys.iter()
+                                    .filter_map(|key| self.plan.task(index(self.array, key)?)),
                             );
-                            let may_hold_chunks =
-                                |name: &str| depth < self.plan.n_dims() && KeyEncoding::may_be_folder(name);
+                            let may_hold_chunks = |name: &str| {
+                                depth < self.plan.n_dims() && KeyEncoding::may_be_folder(name)
+                            };
                             if let Some(store) = io.blocking() {
-                                let others = keys.iter().filter(|key| index(self.array, key).is_none());
-                                check_links(store, others.filter(|key| may_hold_chunks(last(key))))?;
+                                let others =
+                                    keys.iter().filter(|key| index(self.array, key).is_none());
+                                check_links(
+                                    store,
+                                    others.filter(|key| may_hold_chunks(last(key))),
+                                )?;
                             }
                             for name in folders.iter().filter(|name| may_hold_chunks(name)) {
                                 pending.push((Prefix::new(format!("{prefix}{name}/"))?, depth + 1));
                             }
                         }
                         Err(StoreError::Unsupported(_)) => {
-                            let tried = self.plan.enumerate().ok_or_else(|| self.plan.cannot_list())?;
+                            let tried = self
+                                .plan
+                                .enumerate()
+                                .ok_or_else(|| self.plan.cannot_list())?;
                             self.found = Found::Tried(Box::new(tried));
                         }
                         Err(error) => return Err(error.into()),
@@ -231,7 +278,10 @@ impl<'a> Tasks<'a> {
 ///
 /// # Errors
 /// One is a link that leads nowhere now: what it leads to is not known.
-fn check_links<'k>(store: &dyn Store, mut keys: impl Iterator<Item = &'k String>) -> Result<(), StoreError> {
+fn check_links<'k>(
+    store: &dyn Store,
+    mut keys: impl Iterator<Item = &'k String>,
+) -> Result<(), StoreError> {
     keys.try_for_each(|key| with_files(|| store.has(&Key::new(key)?)).map(drop))
 }
 
@@ -242,5 +292,8 @@ fn last(key: &str) -> &str {
 /// The chunk with this key.
 fn index(array: &ChunkedArray, key: &str) -> Option<Vec<u64>> {
     let below = key.strip_prefix(&array.keys.prefix)?;
-    array.keys.encoding.decode(below, array.grid.array_shape().len())
+    array
+        .keys
+        .encoding
+        .decode(below, array.grid.array_shape().len())
 }

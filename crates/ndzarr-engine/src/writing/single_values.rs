@@ -28,19 +28,24 @@ pub fn put_in_turn(
         let taken = match only_if {
             // Callers set this condition only in stores without locks.
             Precondition::Current(_) => Taken::Unsupported,
-            Precondition::None | Precondition::Absent => Turn::take(store, key, Patience::Wait, cancel)?,
+            Precondition::None | Precondition::Absent => {
+                Turn::take(store, key, Patience::Wait, cancel)?
+            }
         };
         let Taken::Turn(mut turn) = taken else {
             let put = || store.put(key, std::slice::from_ref(value), only_if.clone());
             return publishing(cancel, || with_files(put));
         };
         if matches!(only_if, Precondition::Absent) {
-            let Fetched::Missing = turn.fetch(Of::Any, Want::Size)? else { return Ok(Put::Conflict) };
+            let Fetched::Missing = turn.fetch(Of::Any, Want::Size)? else {
+                return Ok(Put::Conflict);
+            };
         }
         turn.append(value)?;
         // Later calls may read without the lock, so dropping this call waits.
         let _waited_for = Publishing::begin(cancel, Under::Nothing)?;
-        turn.end(|lock| lock.publish()).map(|pin| Put::Done(Some(pin)))
+        turn.end(|lock| lock.publish())
+            .map(|pin| Put::Done(Some(pin)))
     };
     now(repeat_if_lock_lost(|| ready(put())))
 }
@@ -50,7 +55,11 @@ pub fn put_in_turn(
 ///
 /// # Errors
 /// The work was stopped; the store fails.
-pub fn erase_in_turn(store: &dyn Store, key: &Key, cancel: Option<&Cancel>) -> Result<(), EngineCause> {
+pub fn erase_in_turn(
+    store: &dyn Store,
+    key: &Key,
+    cancel: Option<&Cancel>,
+) -> Result<(), EngineCause> {
     let erase_without_lock = || with_files(|| store.erase(key, Precondition::None)).map(drop);
     let erase = || {
         // It may be absent only from a cache of the system, which the store knows about.

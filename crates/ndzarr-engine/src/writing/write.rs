@@ -75,7 +75,15 @@ pub async fn write_pooled(
     let queue = Queue::of_store(name);
     let write = |number| async move {
         check_cancel(options.cancel.as_ref())?;
-        let Some(WritePiece { overlap, source, from, len }) = pieces.get(number) else { return Ok(()) };
+        let Some(WritePiece {
+            overlap,
+            source,
+            from,
+            len,
+        }) = pieces.get(number)
+        else {
+            return Ok(());
+        };
         let elements = source.piece(&from, &len);
         let chunk = overlap.chunk.clone();
         let write = {
@@ -85,12 +93,16 @@ pub async fn write_pooled(
             Arc::new(move |patience| {
                 let io = BlockingIo::one_thread(&*store, &options);
                 let source: (&dyn Source, _) = (&*elements, vec![0; from.len()]);
-                now(write_piece(&array, &io, &overlap, source, 1, patience, &options))
+                now(write_piece(
+                    &array, &io, &overlap, source, 1, patience, &options,
+                ))
             })
         };
         let attempt = Arc::clone(&write);
         let written = match on_pool(queue, move || attempt(Patience::Try)).await {
-            Ok(Written::Busy) => waiting(name, options.cancel.as_ref(), move || write(Patience::Wait)).await,
+            Ok(Written::Busy) => {
+                waiting(name, options.cancel.as_ref(), move || write(Patience::Wait)).await
+            }
             written => written,
         };
         written.map_err(|cause| EngineError::at(cause, array.place(name, &chunk)))?;
@@ -117,9 +129,28 @@ fn write_by<I: Io>(
         let lanes = io.inner_lanes(total);
         let write = |number, patience| async move {
             check_cancel(options.cancel.as_ref())?;
-            let Some(WritePiece { overlap, source, from, .. }) = pieces.get(number) else { return Ok(None) };
-            let written = write_piece(array, io, &overlap, (source, from), lanes, patience, options).await;
-            match written.map_err(|cause| EngineError::at(cause, array.place(&io.name(), &overlap.chunk)))? {
+            let Some(WritePiece {
+                overlap,
+                source,
+                from,
+                ..
+            }) = pieces.get(number)
+            else {
+                return Ok(None);
+            };
+            let written = write_piece(
+                array,
+                io,
+                &overlap,
+                (source, from),
+                lanes,
+                patience,
+                options,
+            )
+            .await;
+            match written
+                .map_err(|cause| EngineError::at(cause, array.place(&io.name(), &overlap.chunk)))?
+            {
                 Written::Busy => Ok(Some(number)),
                 Written::Done => {
                     options.report(done, total);
@@ -134,9 +165,17 @@ fn write_by<I: Io>(
 /// How many threads write where writes wait. A disk completes many large values at once in little
 /// more time than one; writers of small ones contend for the locks of their folder instead.
 fn n_writers(array: &ChunkedArray, parts: &[Part<'_>]) -> usize {
-    let first = parts.first().and_then(|(region, _)| array.grid.overlaps(region).next());
-    let shape = first.map(|overlap| array.shape_of(&overlap.chunk)).unwrap_or_default();
-    let byte_len = shape.iter().fold(array.chain.elem_size() as u64, |len, &n| len.saturating_mul(n));
+    let first = parts
+        .first()
+        .and_then(|(region, _)| array.grid.overlaps(region).next());
+    let shape = first
+        .map(|overlap| array.shape_of(&overlap.chunk))
+        .unwrap_or_default();
+    let byte_len = shape
+        .iter()
+        .fold(array.chain.elem_size() as u64, |len, &n| {
+            len.saturating_mul(n)
+        });
     (byte_len >> 16).clamp(16, 64) as usize
 }
 
@@ -144,18 +183,34 @@ fn n_writers(array: &ChunkedArray, parts: &[Part<'_>]) -> usize {
 async fn write_piece<I: Io>(
     array: &ChunkedArray,
     io: &I,
-    Overlap { chunk, in_chunk, .. }: &Overlap,
+    Overlap {
+        chunk, in_chunk, ..
+    }: &Overlap,
     (source, from): (&dyn Source, Vec<usize>),
     lanes: usize,
     patience: Patience,
     options: &RunOptions,
 ) -> Result<Written, EngineCause> {
     let size = array.chain.elem_size() as u64;
-    let _share = io.share(|| in_chunk.n_elements().unwrap_or(u64::MAX).saturating_mul(size)).await;
+    let _share = io
+        .share(|| {
+            in_chunk
+                .n_elements()
+                .unwrap_or(u64::MAX)
+                .saturating_mul(size)
+        })
+        .await;
     let write = || async {
         let key = array.key(chunk)?;
         let source_at = (source, from.clone());
-        let write = ChunkWrite::new(array, key, chunk, in_chunk.clone(), source_at, options.fill_chunks);
+        let write = ChunkWrite::new(
+            array,
+            key,
+            chunk,
+            in_chunk.clone(),
+            source_at,
+            options.fill_chunks,
+        );
         write_chunk(io, write, source, lanes, patience, options).await
     };
     repeat_if_lock_lost(write).await

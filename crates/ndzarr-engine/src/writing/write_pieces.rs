@@ -42,8 +42,18 @@ impl<'g, 's> WritePieces<'g, 's> {
         for (region, source) in parts.iter().filter(|(region, _)| !region.is_empty()) {
             let overlaps = grid.overlaps(region);
             let picked = PickedChunks::new(grid, region, &source.picked());
-            end = end.saturating_add(picked.as_ref().map_or(overlaps.n_indices(), PickedChunks::n));
-            regions.push(WriteRegion { overlaps, start: region.start(), source: *source, picked, end });
+            end = end.saturating_add(
+                picked
+                    .as_ref()
+                    .map_or(overlaps.n_indices(), PickedChunks::n),
+            );
+            regions.push(WriteRegion {
+                overlaps,
+                start: region.start(),
+                source: *source,
+                picked,
+                end,
+            });
         }
         Self { grid, regions }
     }
@@ -55,25 +65,51 @@ impl<'g, 's> WritePieces<'g, 's> {
 
     /// How many pieces have elements.
     pub(crate) fn count(&self) -> u64 {
-        let all_have = |region: &WriteRegion<'_>| region.source.is_dense() || region.picked.is_some();
+        let all_have =
+            |region: &WriteRegion<'_>| region.source.is_dense() || region.picked.is_some();
         if self.regions.iter().all(all_have) {
             return self.numbers().end;
         }
-        self.numbers().filter(|&number| self.get(number).is_some()).count() as u64
+        self.numbers()
+            .filter(|&number| self.get(number).is_some())
+            .count() as u64
     }
 
     /// The piece with this number, if it has elements.
     pub(crate) fn get(&self, number: u64) -> Option<WritePiece<'s>> {
         let at = self.regions.partition_point(|region| region.end <= number);
-        let begin = at.checked_sub(1).map_or(0, |before| self.regions[before].end);
-        let WriteRegion { overlaps, start, source, picked, .. } = self.regions.get(at)?;
+        let begin = at
+            .checked_sub(1)
+            .map_or(0, |before| self.regions[before].end);
+        let WriteRegion {
+            overlaps,
+            start,
+            source,
+            picked,
+            ..
+        } = self.regions.get(at)?;
         let overlap = match picked {
             None => overlaps.nth_index(number - begin)?,
             Some(picked) => picked.overlap(self.grid, overlaps, number - begin)?,
         };
-        let from: Vec<_> = overlap.start.iter().zip(start).map(|(at, start)| (at - start) as usize).collect();
-        let len: Vec<_> = overlap.in_chunk.shape().iter().map(|&n| n as usize).collect();
+        let from: Vec<_> = overlap
+            .start
+            .iter()
+            .zip(start)
+            .map(|(at, start)| (at - start) as usize)
+            .collect();
+        let len: Vec<_> = overlap
+            .in_chunk
+            .shape()
+            .iter()
+            .map(|&n| n as usize)
+            .collect();
         let has_elements = source.coverage(&from, &len) != Coverage::None;
-        has_elements.then_some(WritePiece { overlap, source: *source, from, len })
+        has_elements.then_some(WritePiece {
+            overlap,
+            source: *source,
+            from,
+            len,
+        })
     }
 }

@@ -15,8 +15,10 @@ impl JsonText<'_> {
     /// # Errors
     /// The bytes are not JSON, or more than one value.
     pub fn canonical(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), JsonError> {
-        let text = std::str::from_utf8(bytes)
-            .map_err(|error| JsonError { at: error.valid_up_to(), what: "not UTF-8" })?;
+        let text = std::str::from_utf8(bytes).map_err(|error| JsonError {
+            at: error.valid_up_to(),
+            what: "not UTF-8",
+        })?;
         let mut text = JsonText::new(text);
         text.value(out)?;
         text.end()
@@ -31,7 +33,9 @@ impl JsonText<'_> {
             JsonToken::Null => out.extend_from_slice(b"null"),
             JsonToken::Bool(true) => out.extend_from_slice(b"true"),
             JsonToken::Bool(false) => out.extend_from_slice(b"false"),
-            JsonToken::Number(text) | JsonToken::NonFinite(text) => out.extend_from_slice(text.as_bytes()),
+            JsonToken::Number(text) | JsonToken::NonFinite(text) => {
+                out.extend_from_slice(text.as_bytes())
+            }
             JsonToken::String(text) => self.append_string(&text, out)?,
             JsonToken::List => {
                 out.push(b'[');
@@ -110,9 +114,14 @@ mod tests {
             JsonText::canonical(format!("[{token} ]").as_bytes(), &mut out).expect("JSON");
             assert_eq!(String::from_utf8(out), Ok(format!("[{token}]")));
         }
-        for token in
-            [r#""a""#, r#""\ud83d\ude00""#, r#""\\ud800""#, r#""\ud800"#, "\"\\ud800\n\"", r#""\ud800\x""#]
-        {
+        for token in [
+            r#""a""#,
+            r#""\ud83d\ude00""#,
+            r#""\\ud800""#,
+            r#""\ud800"#,
+            "\"\\ud800\n\"",
+            r#""\ud800\x""#,
+        ] {
             assert_eq!(unpaired(token), None, "{token}");
         }
     }

@@ -13,7 +13,11 @@ impl JsonText<'_> {
         let mut text = JsonText::of_bytes(bytes);
         let mut depth = 0usize;
         while let Ok(opens) = text.next_bracket() {
-            depth = if opens { depth + 1 } else { depth.saturating_sub(1) };
+            depth = if opens {
+                depth + 1
+            } else {
+                depth.saturating_sub(1)
+            };
             if depth > levels {
                 return true;
             }
@@ -33,7 +37,11 @@ impl JsonText<'_> {
             Some(b'{' | b'[') => {
                 let mut depth = 0usize;
                 loop {
-                    depth = if self.next_bracket()? { depth + 1 } else { depth - 1 };
+                    depth = if self.next_bracket()? {
+                        depth + 1
+                    } else {
+                        depth - 1
+                    };
                     if depth == 0 {
                         break;
                     }
@@ -41,7 +49,11 @@ impl JsonText<'_> {
             }
             _ => self.skip_to(&VALUE_STOPS),
         }
-        if self.at > start { Ok(start..self.at) } else { Err(self.error("a value was expected")) }
+        if self.at > start {
+            Ok(start..self.at)
+        } else {
+            Err(self.error("a value was expected"))
+        }
     }
 
     /// Skips a string, whatever its content.
@@ -78,7 +90,10 @@ impl JsonText<'_> {
     /// Skips everything up to the first of these bytes.
     pub(super) fn skip_to(&mut self, stops: &[bool; 256]) {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
-        self.at += rest.iter().position(|&byte| stops[usize::from(byte)]).unwrap_or(rest.len());
+        self.at += rest
+            .iter()
+            .position(|&byte| stops[usize::from(byte)])
+            .unwrap_or(rest.len());
     }
 
     pub(super) fn skip_space(&mut self) {
@@ -94,11 +109,18 @@ mod tests {
 
     #[test]
     fn depth_is_counted_outside_of_strings() {
-        for (text, depth) in
-            [("1", 0), ("[]", 1), ("{\"[[\\\"[[\":[1]}", 2), ("[[1],[2],[[3]]]", 3), ("\"\\\\\"[[", 2)]
-        {
+        for (text, depth) in [
+            ("1", 0),
+            ("[]", 1),
+            ("{\"[[\\\"[[\":[1]}", 2),
+            ("[[1],[2],[[3]]]", 3),
+            ("\"\\\\\"[[", 2),
+        ] {
             assert!(!JsonText::is_deeper(text.as_bytes(), depth), "{text}");
-            assert!(depth == 0 || JsonText::is_deeper(text.as_bytes(), depth - 1), "{text}");
+            assert!(
+                depth == 0 || JsonText::is_deeper(text.as_bytes(), depth - 1),
+                "{text}"
+            );
         }
     }
 }

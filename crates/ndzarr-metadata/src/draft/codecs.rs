@@ -24,9 +24,13 @@ pub(crate) fn uri(dialect: Dialect, name: &str) -> String {
 /// The codec name in a URI, in either spelling. Dialect A accepts only versions 1.x, B ignores
 /// them.
 pub(crate) fn name(dialect: Dialect, uri: &str) -> Option<&str> {
-    let path = uri.strip_prefix("https://").or_else(|| uri.strip_prefix("http://"))?;
+    let path = uri
+        .strip_prefix("https://")
+        .or_else(|| uri.strip_prefix("http://"))?;
     let path = path.strip_prefix("purl.org/zarr/spec/")?;
-    let path = path.strip_prefix("codecs/").or_else(|| path.strip_prefix("codec/"))?;
+    let path = path
+        .strip_prefix("codecs/")
+        .or_else(|| path.strip_prefix("codec/"))?;
     match path.split_once('/') {
         None => Some(path),
         Some((name, _)) if dialect == Dialect::B => Some(name),
@@ -52,7 +56,10 @@ pub(crate) fn parse(
         None => &[][..],
         Some(Json::Array(items)) => items,
         Some(other) => {
-            return Err(MetadataError::invalid(key, format_args!("codecs is {}, not a list", other.kind())));
+            return Err(MetadataError::invalid(
+                key,
+                format_args!("codecs is {}, not a list", other.kind()),
+            ));
         }
     };
     for (i, item) in items.iter().enumerate() {
@@ -61,7 +68,12 @@ pub(crate) fn parse(
         let mut fields = Fields::new(key, place, name, configuration);
         if name != "endian" {
             is_bytes = true;
-            bytes_to_bytes.push(parse_bytes(fields, (key, place, name, uri), configuration, data_type)?);
+            bytes_to_bytes.push(parse_bytes(
+                fields,
+                (key, place, name, uri),
+                configuration,
+                data_type,
+            )?);
             continue;
         }
         if is_bytes {
@@ -69,7 +81,9 @@ pub(crate) fn parse(
         }
         is_bytes = true;
         states_endian = true;
-        let order = fields.named("endian")?.ok_or_else(|| fields.invalid("has no endian"))?;
+        let order = fields
+            .named("endian")?
+            .ok_or_else(|| fields.invalid("has no endian"))?;
         fields.end()?;
         stored = (data_type.swap_width() > 1).then_some(order);
     }
@@ -98,9 +112,15 @@ fn read<'a>(key: &str, place: Place<'_>, value: &'a Json<'a>) -> Result<Codec<'a
     let configuration = match members.get("configuration") {
         None => None,
         Some(Json::Object(configuration)) => Some(configuration),
-        Some(other) => return Err(invalid(format!("has a configuration that is {}", other.kind()))),
+        Some(other) => {
+            return Err(invalid(format!(
+                "has a configuration that is {}",
+                other.kind()
+            )));
+        }
     };
-    let name = name(Dialect::A, uri).ok_or_else(|| MetadataError::unsupported(key, "codec", uri))?;
+    let name =
+        name(Dialect::A, uri).ok_or_else(|| MetadataError::unsupported(key, "codec", uri))?;
     Ok((name, uri, configuration))
 }
 
@@ -111,7 +131,9 @@ fn parse_bytes(
     data_type: &DataType,
 ) -> Result<CodecSpec, MetadataError> {
     let config = match name {
-        "gzip" => CodecConfig::Gzip { level: fields.integer("level", 0..=9)? },
+        "gzip" => CodecConfig::Gzip {
+            level: fields.integer("level", 0..=9)?,
+        },
         "blosc" => {
             let cname = |value: &Json<'_>| BloscCname::from_name(value.as_str()?);
             let shuffle = |value: &Json<'_>| numbered_shuffle(as_i128(value)?);
@@ -146,7 +168,10 @@ pub(crate) fn write(
 ) -> Result<Json<'static>, String> {
     let mut items = Vec::new();
     let mut push = |name: &str, configuration: Json<'static>| {
-        items.push(object([("type", uri(Dialect::A, name).into()), ("configuration", configuration)]));
+        items.push(object([
+            ("type", uri(Dialect::A, name).into()),
+            ("configuration", configuration),
+        ]));
     };
     if endian == Endian::Big && data_type.swap_width() > 1 {
         push("endian", json!({"endian": "big"}));
@@ -156,10 +181,15 @@ pub(crate) fn write(
             return Err(why.clone());
         }
         match &codec.config {
-            CodecConfig::Gzip { level } if (0..=9).contains(level) => push("gzip", json!({"level": level})),
-            CodecConfig::Gzip { level } => return Err(format!("gzip has levels from 0 to 9, not {level}")),
+            CodecConfig::Gzip { level } if (0..=9).contains(level) => {
+                push("gzip", json!({"level": level}))
+            }
+            CodecConfig::Gzip { level } => {
+                return Err(format!("gzip has levels from 0 to 9, not {level}"));
+            }
             CodecConfig::Blosc(_) => {
-                let configuration = numcodecs::configuration(&codec.config).map(|(_, members)| members);
+                let configuration =
+                    numcodecs::configuration(&codec.config).map(|(_, members)| members);
                 push("blosc", Json::Object(configuration.unwrap_or_default()));
             }
             other => return Err(format!("has no codec {:?}", other.name())),

@@ -14,8 +14,9 @@ use crate::shared::request_parts;
 use crate::v2::create::{codec_json, json_codecs};
 use crate::v2::objects;
 use crate::{
-    ArrayRequest, Claim, CodecRequest, CreateOptions, Creation, Document, Existing, ExistingDocument,
-    FillRequest, Format, Known, MetadataError, Node, NodePath, Order, json as document_json,
+    ArrayRequest, Claim, CodecRequest, CreateOptions, Creation, Document, Existing,
+    ExistingDocument, FillRequest, Format, Known, MetadataError, Node, NodePath, Order,
+    json as document_json,
 };
 
 pub(crate) fn create(
@@ -36,9 +37,16 @@ pub(crate) fn create(
             if options.existing == Existing::Refuse {
                 // An array cannot contain nodes and would hide all nodes below it.
                 let listing = known.listing(&layout.meta_prefix(path))?;
-                let named = |key: &String| layout.array_name(key).or(layout.group_name(key)).is_some();
-                if listing.prefixes.iter().any(|name| is_name(name)) || listing.keys.iter().any(named) {
-                    return Err(MetadataError::occupied(path, "a group with nodes below it is there").into());
+                let named =
+                    |key: &String| layout.array_name(key).or(layout.group_name(key)).is_some();
+                if listing.prefixes.iter().any(|name| is_name(name))
+                    || listing.keys.iter().any(named)
+                {
+                    return Err(MetadataError::occupied(
+                        path,
+                        "a group with nodes below it is there",
+                    )
+                    .into());
                 }
             }
             (key, value, node)
@@ -46,7 +54,8 @@ pub(crate) fn create(
         NewNode::Group(attributes) => {
             let key = layout.group_key(path);
             let attributes = of_request(attributes, options).into();
-            let value = document_json::write(&key, &document_json::object([("attributes", attributes)]))?;
+            let value =
+                document_json::write(&key, &document_json::object([("attributes", attributes)]))?;
             let node = document::group_node(layout, path, &value)?;
             (key, value, node)
         }
@@ -96,7 +105,10 @@ impl Site {
             }
         }
         if options.existing != Existing::Replace {
-            for (kind, document) in ["an array is there", "a group is there"].into_iter().zip(documents) {
+            for (kind, document) in ["an array is there", "a group is there"]
+                .into_iter()
+                .zip(documents)
+            {
                 if document.is_some() {
                     return Err(MetadataError::occupied(path, kind).into());
                 }
@@ -122,17 +134,35 @@ impl Site {
         }
         let mut put = Vec::new();
         if let Some(value) = entry {
-            put.push(Document { key: entry::KEY.to_owned(), value, existing: ExistingDocument::Keep });
+            put.push(Document {
+                key: entry::KEY.to_owned(),
+                value,
+                existing: ExistingDocument::Keep,
+            });
         }
-        put.push(Document { key, value, existing: options.existing.of_document() });
+        put.push(Document {
+            key,
+            value,
+            existing: options.existing.of_document(),
+        });
         let group = Document {
             key: layout.group_key(path),
             value: Bytes::from_static(br#"{"attributes":{}}"#),
             existing: ExistingDocument::Refuse,
         };
-        let claim = Some(Claim { group, array: layout.array_key(path) });
+        let claim = Some(Claim {
+            group,
+            array: layout.array_key(path),
+        });
         let foreign = options.foreign;
-        Creation { erase, erase_prefixes, foreign, put, claim, node }
+        Creation {
+            erase,
+            erase_prefixes,
+            foreign,
+            put,
+            claim,
+            node,
+        }
     }
 }
 
@@ -142,7 +172,11 @@ fn check_expressible(dialect: Dialect, request: &ArrayRequest) -> Result<(), Met
     if let Some(name) = &request.key_encoding {
         return Err(refuse(format!("has no chunk key encoding {name:?}")));
     }
-    if request.dimension_names.as_ref().is_some_and(|names| names.iter().any(Option::is_some)) {
+    if request
+        .dimension_names
+        .as_ref()
+        .is_some_and(|names| names.iter().any(Option::is_some))
+    {
         return Err(refuse("has no dimension names".to_owned()));
     }
     if dialect == Dialect::A && request.fill_value == FillRequest::Undefined {
@@ -170,7 +204,8 @@ fn array_document(
     let name = data_type::write(dialect, &request.data_type, endian)
         .ok_or_else(|| refuse(format!("has no data type {}", request.data_type)))?;
     let stored = Stored::One((request.data_type.swap_width() > 1).then_some(endian));
-    let fill_value = request_parts::fill_value(key, format, &request.data_type, &request.fill_value)?;
+    let fill_value =
+        request_parts::fill_value(key, format, &request.data_type, &request.fill_value)?;
     let mut attributes = of_request(&request.attributes, options);
     let mut document = Members::from_iter([
         ("shape".to_owned(), json!(&request.shape)),
@@ -179,7 +214,10 @@ fn array_document(
             "chunk_grid".to_owned(),
             json!({"type": "regular", "chunk_shape": &chunk_shape, "separator": separator.to_string()}),
         ),
-        ("fill_value".to_owned(), fill::write(dialect, &request.data_type, &stored, &fill_value)?),
+        (
+            "fill_value".to_owned(),
+            fill::write(dialect, &request.data_type, &stored, &fill_value)?,
+        ),
         ("extensions".to_owned(), json!([])),
     ]);
     if let Some(shard_shape) = &request.shard_shape {
@@ -199,7 +237,11 @@ fn array_document(
             if attributes.contains_key(document::FILTERS) {
                 return Err(refuse("reserves the attribute filters".to_owned()));
             }
-            let CodecsB { order, mut filters, compressor } = codecs_b(key, request)?;
+            let CodecsB {
+                order,
+                mut filters,
+                compressor,
+            } = codecs_b(key, request)?;
             if let Some(codec) = objects::write(&request.data_type, endian)
                 && !filters.first().is_some_and(objects::is_codec)
             {
@@ -224,11 +266,15 @@ fn array_document(
     Ok(document)
 }
 
-fn codecs_a(request: &ArrayRequest, endian: Endian) -> Result<(Order, Json<'static>), MetadataError> {
+fn codecs_a(
+    request: &ArrayRequest,
+    endian: Endian,
+) -> Result<(Order, Json<'static>), MetadataError> {
     match &request.codecs {
         CodecRequest::Json(list) => Ok((request.order, list.into())),
         CodecRequest::Neutral(specs) => {
-            let (order, filters) = request_parts::order_and_filters(Format::DraftA, request, specs)?;
+            let (order, filters) =
+                request_parts::order_and_filters(Format::DraftA, request, specs)?;
             let list = codecs::write(&filters, &request.data_type, endian)
                 .map_err(|what| MetadataError::inexpressible(Format::DraftA, what))?;
             Ok((order, list))
@@ -246,15 +292,23 @@ fn codecs_b(key: &str, request: &ArrayRequest) -> Result<CodecsB, MetadataError>
     match &request.codecs {
         CodecRequest::Neutral(specs) => {
             let (order, specs) = request_parts::order_and_filters(Format::DraftB, request, specs)?;
-            let mut filters =
-                specs.iter().map(|spec| codec_json(Format::DraftB, spec)).collect::<Result<Vec<_>, _>>()?;
+            let mut filters = specs
+                .iter()
+                .map(|spec| codec_json(Format::DraftB, spec))
+                .collect::<Result<Vec<_>, _>>()?;
             let compressor = filters.pop_if(|last| is_compressor(last)).map(with_uri);
-            Ok(CodecsB { order, filters, compressor })
+            Ok(CodecsB {
+                order,
+                filters,
+                compressor,
+            })
         }
         CodecRequest::Json(value) => {
             // Of the two forms of a compressor, the draft's has a `codec`, v2's an `id`.
             let mut value = Json::from(value);
-            let of_draft = value.get_mut("compressor").filter(|compressor| compressor.get("codec").is_some());
+            let of_draft = value
+                .get_mut("compressor")
+                .filter(|compressor| compressor.get("codec").is_some());
             let of_draft = of_draft.map(std::mem::take);
             let (filters, compressor) = json_codecs(key, &value)?;
             let compressor = match (of_draft, compressor) {
@@ -267,13 +321,20 @@ fn codecs_b(key: &str, request: &ArrayRequest) -> Result<CodecsB, MetadataError>
                 }
             };
             let filters = filters.as_array().cloned().unwrap_or_default();
-            Ok(CodecsB { order: request.order, filters, compressor })
+            Ok(CodecsB {
+                order: request.order,
+                filters,
+                compressor,
+            })
         }
     }
 }
 
 fn is_compressor(codec: &Json<'_>) -> bool {
-    codec.get("id").and_then(Json::as_str).is_some_and(|id| codecs::COMPRESSORS_B.contains(&id))
+    codec
+        .get("id")
+        .and_then(Json::as_str)
+        .is_some_and(|id| codecs::COMPRESSORS_B.contains(&id))
 }
 
 /// A v2 configuration with its `id` as `codec` and `configuration`.
@@ -281,15 +342,28 @@ fn with_uri(codec: Json<'static>) -> Json<'static> {
     let mut configuration = codec.as_object().cloned().unwrap_or_default();
     let id = configuration.remove("id").unwrap_or_default();
     document_json::object([
-        ("codec", codecs::uri(Dialect::B, id.as_str().unwrap_or_default()).into()),
+        (
+            "codec",
+            codecs::uri(Dialect::B, id.as_str().unwrap_or_default()).into(),
+        ),
         ("configuration", configuration.into()),
     ])
 }
 
 /// A list of codecs given whole states the byte order itself: it must match the requested one.
 fn check_endian(request: &ArrayRequest, node: &Node) -> Result<(), MetadataError> {
-    let mut chain = node.kind.array().map(|spec| &spec.codecs[..]).unwrap_or_default();
-    while let [CodecSpec { config: CodecConfig::Sharding(sharding), .. }] = chain {
+    let mut chain = node
+        .kind
+        .array()
+        .map(|spec| &spec.codecs[..])
+        .unwrap_or_default();
+    while let [
+        CodecSpec {
+            config: CodecConfig::Sharding(sharding),
+            ..
+        },
+    ] = chain
+    {
         chain = &sharding.codecs;
     }
     let stored = chain.iter().find_map(|codec| match codec.config {
@@ -298,7 +372,8 @@ fn check_endian(request: &ArrayRequest, node: &Node) -> Result<(), MetadataError
     });
     match (request.endian, stored) {
         (Some(requested), Some(stored)) if requested != stored => {
-            let what = format!("byte order {requested:?} is requested, but the codecs state {stored:?}");
+            let what =
+                format!("byte order {requested:?} is requested, but the codecs state {stored:?}");
             Err(MetadataError::inexpressible(node.format, what))
         }
         _ => Ok(()),

@@ -39,23 +39,32 @@ pub(crate) fn parse(
             let extension = members
                 .get("extension")
                 .and_then(Json::as_str)
-                .ok_or_else(|| MetadataError::invalid(key, "data_type has no URI as its extension"))?;
-            let inner = members
-                .get("type")
-                .ok_or_else(|| MetadataError::invalid(key, "data_type has an extension, but no type"))?;
+                .ok_or_else(|| {
+                    MetadataError::invalid(key, "data_type has no URI as its extension")
+                })?;
+            let inner = members.get("type").ok_or_else(|| {
+                MetadataError::invalid(key, "data_type has an extension, but no type")
+            })?;
             match (dialect, inner) {
                 // The URI has no meaning in this dialect.
                 (Dialect::B, Json::String(_)) => parse(key, dialect, inner),
                 (Dialect::B, inner) => structured(key, inner),
-                (Dialect::A, Json::String(name)) if extension == COMPLEX_A => match parse_name(key, name) {
-                    Ok((data_type @ DataType::Complex { .. }, endian)) => Ok((data_type, endian)),
-                    _ => Err(MetadataError::unsupported(key, "data type", show(value))),
-                },
+                (Dialect::A, Json::String(name)) if extension == COMPLEX_A => {
+                    match parse_name(key, name) {
+                        Ok((data_type @ DataType::Complex { .. }, endian)) => {
+                            Ok((data_type, endian))
+                        }
+                        _ => Err(MetadataError::unsupported(key, "data type", show(value))),
+                    }
+                }
                 (Dialect::A, inner) => {
                     let unsupported = || MetadataError::unsupported(key, "data type", show(value));
                     let parsed = numpy(key, inner).map_err(|_| unsupported())?;
                     match (extension, &parsed.0) {
-                        (DATETIME_A, DataType::DateTime64 { .. } | DataType::TimeDelta64 { .. })
+                        (
+                            DATETIME_A,
+                            DataType::DateTime64 { .. } | DataType::TimeDelta64 { .. },
+                        )
                         | (STRING_A, DataType::FixedBytes { .. } | DataType::FixedUtf32 { .. })
                         | (STRUCT_A, DataType::Struct(_)) => Ok(parsed),
                         _ => Err(unsupported()),
@@ -71,9 +80,15 @@ pub(crate) fn parse(
 }
 
 /// The replacement for an unknown type: the first of its fallbacks that is known.
-pub(crate) fn fallback(key: &str, dialect: Dialect, value: &Json<'_>) -> Option<(DataType, Stored)> {
+pub(crate) fn fallback(
+    key: &str,
+    dialect: Dialect,
+    value: &Json<'_>,
+) -> Option<(DataType, Stored)> {
     match value.get("fallback")? {
-        Json::Array(fallbacks) => fallbacks.iter().find_map(|one| parse(key, dialect, one).ok()),
+        Json::Array(fallbacks) => fallbacks
+            .iter()
+            .find_map(|one| parse(key, dialect, one).ok()),
         one => parse(key, dialect, one).ok(),
     }
 }
@@ -84,7 +99,10 @@ fn parse_name(key: &str, name: &str) -> Result<(DataType, Stored), MetadataError
     let unsupported = || MetadataError::unsupported(key, "data type", name);
     if let Some(data_type) = DataType::from_name(name).filter(is_in_table) {
         if matches!(data_type, DataType::Raw { bytes } if bytes > MAX_RAW_BYTES) {
-            return Err(MetadataError::invalid(key, format_args!("data_type {name:?} is too large")));
+            return Err(MetadataError::invalid(
+                key,
+                format_args!("data_type {name:?} is too large"),
+            ));
         }
         let endian = (data_type.swap_width() > 1).then_some(Endian::Little);
         return Ok((data_type, Stored::One(endian)));
@@ -107,7 +125,10 @@ fn parse_name(key: &str, name: &str) -> Result<(DataType, Stored), MetadataError
 fn is_in_table(data_type: &DataType) -> bool {
     match data_type {
         DataType::Int { bits } | DataType::UInt { bits } => *bits >= 8,
-        DataType::Bool | DataType::Float { .. } | DataType::Complex { .. } | DataType::Raw { .. } => true,
+        DataType::Bool
+        | DataType::Float { .. }
+        | DataType::Complex { .. }
+        | DataType::Raw { .. } => true,
         _ => false,
     }
 }
@@ -120,9 +141,10 @@ pub(crate) fn is_object(dialect: Dialect, value: &Json<'_>) -> bool {
 /// Reads a type in NumPy's spelling.
 fn numpy(key: &str, value: &Json<'_>) -> Result<(DataType, Stored), MetadataError> {
     dtype::parse(key, value).map_err(|error| match error {
-        MetadataError::Invalid { .. } => {
-            MetadataError::invalid(key, format_args!("data_type {} is not a NumPy type", show(value)))
-        }
+        MetadataError::Invalid { .. } => MetadataError::invalid(
+            key,
+            format_args!("data_type {} is not a NumPy type", show(value)),
+        ),
         other => other,
     })
 }
@@ -140,8 +162,13 @@ fn structured(key: &str, value: &Json<'_>) -> Result<(DataType, Stored), Metadat
 }
 
 /// The `data_type` of a type; `None` if the dialect cannot express it.
-pub(crate) fn write(dialect: Dialect, data_type: &DataType, endian: Endian) -> Option<Json<'static>> {
-    let extended = |extension: &str, name: Json<'static>| json!({"extension": extension, "type": name});
+pub(crate) fn write(
+    dialect: Dialect,
+    data_type: &DataType,
+    endian: Endian,
+) -> Option<Json<'static>> {
+    let extended =
+        |extension: &str, name: Json<'static>| json!({"extension": extension, "type": name});
     match dialect {
         Dialect::A if is_in_table(data_type) => Some(data_type.to_string().into()),
         Dialect::A => {
@@ -158,13 +185,21 @@ pub(crate) fn write(dialect: Dialect, data_type: &DataType, endian: Endian) -> O
             let numpy = dtype::write(data_type, endian)?;
             Some(match data_type {
                 DataType::Bool => json!("bool"),
-                DataType::Complex { .. } => json!({"extension": COMPLEX_B, "fallback": null, "type": numpy}),
+                DataType::Complex { .. } => {
+                    json!({"extension": COMPLEX_B, "fallback": null, "type": numpy})
+                }
                 DataType::DateTime64 { .. } | DataType::TimeDelta64 { .. } => {
                     json!({"extension": DATETIME_B, "fallback": null, "type": numpy})
                 }
-                DataType::FixedBytes { .. } => json!({"extension": BYTES_B, "fallback": null, "type": numpy}),
-                DataType::FixedUtf32 { .. } => json!({"extension": TEXT_B, "fallback": null, "type": numpy}),
-                DataType::Struct(_) => json!({"extension": STRUCTURED_B, "fallback": null, "type": numpy}),
+                DataType::FixedBytes { .. } => {
+                    json!({"extension": BYTES_B, "fallback": null, "type": numpy})
+                }
+                DataType::FixedUtf32 { .. } => {
+                    json!({"extension": TEXT_B, "fallback": null, "type": numpy})
+                }
+                DataType::Struct(_) => {
+                    json!({"extension": STRUCTURED_B, "fallback": null, "type": numpy})
+                }
                 DataType::String | DataType::Bytes | DataType::Json | DataType::VlenArray(_) => {
                     json!({"extension": OBJECT_B, "fallback": null, "type": numpy})
                 }

@@ -32,7 +32,11 @@ const ARRAY_A: [&str; 9] = [
 pub(crate) const FILTERS: &str = "filters";
 
 /// The members of a document.
-pub(crate) fn parse<'a>(key: &str, dialect: Dialect, bytes: &'a [u8]) -> Result<Members<'a>, MetadataError> {
+pub(crate) fn parse<'a>(
+    key: &str,
+    dialect: Dialect,
+    bytes: &'a [u8],
+) -> Result<Members<'a>, MetadataError> {
     let non_finite = match dialect {
         Dialect::A => IN_VALUES,
         Dialect::B => NonFinite::Accept,
@@ -41,7 +45,11 @@ pub(crate) fn parse<'a>(key: &str, dialect: Dialect, bytes: &'a [u8]) -> Result<
 }
 
 /// The array with this document.
-pub(crate) fn array_node(layout: &Layout, path: &NodePath, bytes: &Bytes) -> Result<Node, MetadataError> {
+pub(crate) fn array_node(
+    layout: &Layout,
+    path: &NodePath,
+    bytes: &Bytes,
+) -> Result<Node, MetadataError> {
     let key = layout.array_key(path);
     let members = parse(&key, layout.dialect, bytes)?;
     let mut node = empty_node(layout, path);
@@ -57,7 +65,11 @@ pub(crate) fn array_node(layout: &Layout, path: &NodePath, bytes: &Bytes) -> Res
 }
 
 /// The group with this document.
-pub(crate) fn group_node(layout: &Layout, path: &NodePath, bytes: &Bytes) -> Result<Node, MetadataError> {
+pub(crate) fn group_node(
+    layout: &Layout,
+    path: &NodePath,
+    bytes: &Bytes,
+) -> Result<Node, MetadataError> {
     let key = layout.group_key(path);
     let members = parse(&key, layout.dialect, bytes)?;
     check_group(&key, layout.dialect, &members)?;
@@ -92,7 +104,9 @@ fn check_group(key: &str, dialect: Dialect, document: &Members<'_>) -> Result<()
             check_members(key, "the group", document, &["attributes"])?;
             required(key, document, "attributes")?;
         }
-        Dialect::B => document.get("extensions").map_or(Ok(()), |value| extensions::check(key, value))?,
+        Dialect::B => document
+            .get("extensions")
+            .map_or(Ok(()), |value| extensions::check(key, value))?,
     }
     attributes(key, dialect, document).map(drop)
 }
@@ -107,14 +121,18 @@ pub(crate) fn attributes<'a>(
         None => Ok(Members::new()),
         Some(Json::Null) if dialect == Dialect::B => Ok(Members::new()),
         Some(Json::Object(attributes)) => Ok(attributes.clone()),
-        Some(other) => {
-            Err(MetadataError::invalid(key, format_args!("attributes is {}, not an object", other.kind())))
-        }
+        Some(other) => Err(MetadataError::invalid(
+            key,
+            format_args!("attributes is {}, not an object", other.kind()),
+        )),
     }
 }
 
 /// The filters in an array's attributes. An attribute of that name in any other form is the user's.
-pub(crate) fn filters<'s, 'a>(dialect: Dialect, attributes: &'s Members<'a>) -> Option<&'s Json<'a>> {
+pub(crate) fn filters<'s, 'a>(
+    dialect: Dialect,
+    attributes: &'s Members<'a>,
+) -> Option<&'s Json<'a>> {
     let value = attributes.get(FILTERS).filter(|_| dialect == Dialect::B)?;
     let has_id = |item: &Json<'_>| item.get("id").is_some_and(Json::is_string);
     let items = value.as_array()?;
@@ -151,14 +169,35 @@ fn array(
         None => known_type(key, layout, name)?,
     };
     chunk_grid::check(key, &shape, &chunk_shape, &data_type)?;
-    let fill_value = fill::parse(key, dialect, &data_type, &stored, required(key, document, "fill_value")?)?;
+    let fill_value = fill::parse(
+        key,
+        dialect,
+        &data_type,
+        &stored,
+        required(key, document, "fill_value")?,
+    )?;
     let memory_layout = required(key, document, "chunk_memory_layout")?;
     if let Some(uri) = memory_layout.get("extension") {
-        return Err(MetadataError::unsupported(key, "chunk memory layout", show(uri)));
+        return Err(MetadataError::unsupported(
+            key,
+            "chunk memory layout",
+            show(uri),
+        ));
     }
-    let mut chain = order(key, "chunk_memory_layout", memory_layout, objects.as_ref(), shape.len())?;
+    let mut chain = order(
+        key,
+        "chunk_memory_layout",
+        memory_layout,
+        objects.as_ref(),
+        shape.len(),
+    )?;
     match dialect {
-        Dialect::A => chain.extend(codecs::parse(key, document.get("codecs"), &data_type, &stored)?),
+        Dialect::A => chain.extend(codecs::parse(
+            key,
+            document.get("codecs"),
+            &data_type,
+            &stored,
+        )?),
         Dialect::B => {
             chain.push(objects.map_or_else(|| stored.codec().into(), |objects| objects.codec));
             chain.extend(bytes_codecs(key, filters.as_ref(), None)?);
@@ -175,7 +214,10 @@ fn array(
             codec.unwritable = Some(warning);
         }
     }
-    let encoding = KeyEncoding::Draft { separator, scalar_index: dialect == Dialect::B };
+    let encoding = KeyEncoding::Draft {
+        separator,
+        scalar_index: dialect == Dialect::B,
+    };
     Ok(ArraySpec {
         shape,
         unit_shape: chunk_shape,
@@ -185,7 +227,10 @@ fn array(
         fill_value,
         codecs: chain.into(),
         codec_check: CodecCheck::AtOpen,
-        keys: ChunkKeys { prefix: layout.data_prefix(path), encoding },
+        keys: ChunkKeys {
+            prefix: layout.data_prefix(path),
+            encoding,
+        },
         dimension_names: None,
     })
 }
@@ -197,9 +242,15 @@ fn known_type(
     name: &Json<'_>,
 ) -> Result<((DataType, Stored), Option<String>), MetadataError> {
     match data_type::parse(key, layout.dialect, name) {
-        Err(error @ MetadataError::Unsupported { .. }) if layout.unknown_type == UnknownType::Fallback => {
+        Err(error @ MetadataError::Unsupported { .. })
+            if layout.unknown_type == UnknownType::Fallback =>
+        {
             let found = data_type::fallback(key, layout.dialect, name).ok_or(error)?;
-            let warning = format!("its data type {} is not known and shown as {}", show(name), found.0);
+            let warning = format!(
+                "its data type {} is not known and shown as {}",
+                show(name),
+                found.0
+            );
             Ok((found, Some(warning)))
         }
         parsed => Ok((parsed?, None)),
@@ -210,7 +261,10 @@ fn known_type(
 /// it has no meaning.
 fn grid(key: &str, dialect: Dialect, value: &Json<'_>) -> Result<(Vec<u64>, char), MetadataError> {
     let Json::Object(members) = value else {
-        return Err(MetadataError::invalid(key, format_args!("chunk_grid is {}", value.kind())));
+        return Err(MetadataError::invalid(
+            key,
+            format_args!("chunk_grid is {}", value.kind()),
+        ));
     };
     if let Some(uri) = members.get("extension") {
         return Err(MetadataError::unsupported(key, "chunk grid", show(uri)));
@@ -220,21 +274,39 @@ fn grid(key: &str, dialect: Dialect, value: &Json<'_>) -> Result<(Vec<u64>, char
         other => return Err(MetadataError::unsupported(key, "chunk grid", show(other))),
     }
     if dialect == Dialect::A {
-        check_members(key, "chunk_grid", members, &["type", "chunk_shape", "separator"])?;
+        check_members(
+            key,
+            "chunk_grid",
+            members,
+            &["type", "chunk_shape", "separator"],
+        )?;
     }
-    let chunk_shape = lengths(key, "chunk_grid.chunk_shape", required_in(key, members, "chunk_shape")?)?;
+    let chunk_shape = lengths(
+        key,
+        "chunk_grid.chunk_shape",
+        required_in(key, members, "chunk_shape")?,
+    )?;
     let separator = match members.get("separator") {
         None => '/',
         Some(value) => value.as_str().and_then(separator).ok_or_else(|| {
-            let what = format_args!("chunk_grid.separator is {}, not \"/\" or \".\"", show(value));
+            let what = format_args!(
+                "chunk_grid.separator is {}, not \"/\" or \".\"",
+                show(value)
+            );
             MetadataError::invalid(key, what)
         })?,
     };
     Ok((chunk_shape, separator))
 }
 
-fn required_in<'a>(key: &str, members: &'a Members<'a>, name: &str) -> Result<&'a Json<'a>, MetadataError> {
-    members.get(name).ok_or_else(|| MetadataError::invalid(key, format_args!("chunk_grid has no {name}")))
+fn required_in<'a>(
+    key: &str,
+    members: &'a Members<'a>,
+    name: &str,
+) -> Result<&'a Json<'a>, MetadataError> {
+    members
+        .get(name)
+        .ok_or_else(|| MetadataError::invalid(key, format_args!("chunk_grid has no {name}")))
 }
 
 /// The compressor of dialect B.
@@ -244,23 +316,35 @@ fn compressor(key: &str, document: &Members<'_>) -> Result<Option<CodecSpec>, Me
         Some(value) => value,
     };
     if document.contains_key("codecs") {
-        return Err(MetadataError::invalid(key, "has both a compressor and codecs"));
+        return Err(MetadataError::invalid(
+            key,
+            "has both a compressor and codecs",
+        ));
     }
     let Some(Json::String(uri)) = value.get("codec") else {
-        let what = format_args!("compressor is {}, which has no URI as its codec", show(value));
+        let what = format_args!(
+            "compressor is {}, which has no URI as its codec",
+            show(value)
+        );
         return Err(MetadataError::invalid(key, what));
     };
     let id = codecs::name(Dialect::B, uri).filter(|id| codecs::COMPRESSORS_B.contains(id));
-    let Some(id) = id else { return Err(MetadataError::unsupported(key, "codec", uri)) };
+    let Some(id) = id else {
+        return Err(MetadataError::unsupported(key, "codec", uri));
+    };
     match value.get("configuration") {
         None => {
-            numcodecs::parse_configuration(key, Place::Member("compressor"), id, &Members::new()).map(Some)
+            numcodecs::parse_configuration(key, Place::Member("compressor"), id, &Members::new())
+                .map(Some)
         }
         Some(Json::Object(members)) => {
             numcodecs::parse_configuration(key, Place::Member("compressor"), id, members).map(Some)
         }
         Some(other) => {
-            let what = format_args!("compressor.configuration is {}, not an object", other.kind());
+            let what = format_args!(
+                "compressor.configuration is {}, not an object",
+                other.kind()
+            );
             Err(MetadataError::invalid(key, what))
         }
     }

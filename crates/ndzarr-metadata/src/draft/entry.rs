@@ -22,7 +22,10 @@ pub(crate) fn read(bytes: &[u8], format: Option<Format>) -> Result<Option<Layout
         Some(Json::String(uri)) => uri,
         Some(number) if as_u64(number) == Some(3) => return Ok(None),
         Some(other) => {
-            return Err(MetadataError::invalid(KEY, format_args!("zarr_format is {}", show(other))));
+            return Err(MetadataError::invalid(
+                KEY,
+                format_args!("zarr_format is {}", show(other)),
+            ));
         }
         None => return Err(MetadataError::invalid(KEY, "has no zarr_format")),
     };
@@ -30,7 +33,9 @@ pub(crate) fn read(bytes: &[u8], format: Option<Format>) -> Result<Option<Layout
         return Err(MetadataError::unsupported(KEY, "zarr_format", uri));
     };
     let required = |name: &str| {
-        members.get(name).ok_or_else(|| MetadataError::invalid(KEY, format_args!("has no {name}")))
+        members
+            .get(name)
+            .ok_or_else(|| MetadataError::invalid(KEY, format_args!("has no {name}")))
     };
     let encoding = required("metadata_encoding")?;
     let suffix = match dialect {
@@ -49,13 +54,23 @@ pub(crate) fn read(bytes: &[u8], format: Option<Format>) -> Result<Option<Layout
     extensions::check(KEY, required("extensions")?)?;
     // Later minor versions may have more members.
     if minor == 0 {
-        let known = ["zarr_format", "metadata_encoding", "metadata_key_suffix", "extensions"];
+        let known = [
+            "zarr_format",
+            "metadata_encoding",
+            "metadata_key_suffix",
+            "extensions",
+        ];
         check_members(KEY, "the entry point", &members, &known)?;
     }
     let suffix = match suffix {
-        Json::String(suffix) if !suffix.is_empty() && suffix.chars().all(is_name_char) => suffix.to_string(),
+        Json::String(suffix) if !suffix.is_empty() && suffix.chars().all(is_name_char) => {
+            suffix.to_string()
+        }
         other => {
-            let what = format_args!("metadata_key_suffix is {}, which no key can end in", show(other));
+            let what = format_args!(
+                "metadata_key_suffix is {}, which no key can end in",
+                show(other)
+            );
             return Err(MetadataError::invalid(KEY, what));
         }
     };
@@ -68,7 +83,9 @@ pub(crate) fn read(bytes: &[u8], format: Option<Format>) -> Result<Option<Layout
 
 /// The dialect and the minor version in the path of a URI.
 fn core_version(uri: &str) -> Option<(Dialect, u64)> {
-    let address = uri.strip_prefix("https://").or_else(|| uri.strip_prefix("http://"))?;
+    let address = uri
+        .strip_prefix("https://")
+        .or_else(|| uri.strip_prefix("http://"))?;
     let (_, path) = address.split_once('/')?;
     let core = path.strip_prefix("zarr/spec/")?;
     let (dialect, text) = match core.strip_prefix("protocol/core/") {
@@ -94,11 +111,18 @@ fn suffix_a<'a>(encoding: &'a Json<'a>, minor: u64) -> Result<&'a Json<'a>, Meta
         let what = format_args!("metadata_encoding is {}, not an object", encoding.kind());
         return Err(MetadataError::invalid(KEY, what));
     };
-    if members.contains_key("extension") || members.get("type").and_then(Json::as_str) != Some("json") {
+    if members.contains_key("extension")
+        || members.get("type").and_then(Json::as_str) != Some("json")
+    {
         return Err(unsupported_encoding(encoding));
     }
     if minor == 0 {
-        check_members(KEY, "metadata_encoding", members, &["type", "metadata_key_suffix"])?;
+        check_members(
+            KEY,
+            "metadata_encoding",
+            members,
+            &["type", "metadata_key_suffix"],
+        )?;
     }
     members
         .get("metadata_key_suffix")
@@ -133,5 +157,12 @@ pub(crate) fn new(dialect: Dialect) -> Result<(Layout, Bytes), MetadataError> {
         }),
     };
     let bytes = json::write(KEY, &document)?;
-    Ok((Layout { dialect, suffix: SUFFIX.to_owned(), unknown_type: UnknownType::Refuse }, bytes))
+    Ok((
+        Layout {
+            dialect,
+            suffix: SUFFIX.to_owned(),
+            unknown_type: UnknownType::Refuse,
+        },
+        bytes,
+    ))
 }

@@ -6,10 +6,14 @@ use crate::json::{Json, Members, show};
 /// Refuses extensions that must be understood: none is supported here.
 pub(crate) fn check(key: &str, value: &Json<'_>) -> Result<(), MetadataError> {
     let Json::Array(items) = value else {
-        return Err(MetadataError::invalid(key, format_args!("extensions is {}, not a list", value.kind())));
+        return Err(MetadataError::invalid(
+            key,
+            format_args!("extensions is {}, not a list", value.kind()),
+        ));
     };
     for (i, item) in items.iter().enumerate() {
-        let invalid = |what: String| MetadataError::invalid(key, format_args!("extensions[{i}] {what}"));
+        let invalid =
+            |what: String| MetadataError::invalid(key, format_args!("extensions[{i}] {what}"));
         let Json::Object(members) = item else {
             return Err(invalid(format!("is {}, not an object", show(item))));
         };
@@ -18,9 +22,14 @@ pub(crate) fn check(key: &str, value: &Json<'_>) -> Result<(), MetadataError> {
         };
         match members.get("must_understand") {
             Some(Json::Bool(false)) => {}
-            Some(Json::Bool(true)) => return Err(MetadataError::unsupported(key, "extension", uri)),
+            Some(Json::Bool(true)) => {
+                return Err(MetadataError::unsupported(key, "extension", uri));
+            }
             Some(other) => {
-                return Err(invalid(format!("has must_understand {}, not true or false", show(other))));
+                return Err(invalid(format!(
+                    "has must_understand {}, not true or false",
+                    show(other)
+                )));
             }
             None => return Err(invalid("has no must_understand".to_owned())),
         }
@@ -37,9 +46,10 @@ pub(crate) fn check_members(
 ) -> Result<(), MetadataError> {
     match members.keys().find(|name| !known.contains(name)) {
         None => Ok(()),
-        Some(name) => {
-            Err(MetadataError::invalid(key, format_args!("{place} has an unknown member {name:?}")))
-        }
+        Some(name) => Err(MetadataError::invalid(
+            key,
+            format_args!("{place} has an unknown member {name:?}"),
+        )),
     }
 }
 

@@ -29,7 +29,10 @@ pub(crate) fn parse(
         return v2::fill::parse(key, data_type, stored, value);
     }
     let translated = translate(data_type, value).ok_or_else(|| {
-        MetadataError::invalid(key, format_args!("fill_value {} is not a value of {data_type}", show(value)))
+        MetadataError::invalid(
+            key,
+            format_args!("fill_value {} is not a value of {data_type}", show(value)),
+        )
     })?;
     fill::parse(key, data_type, &translated)
 }
@@ -52,7 +55,11 @@ pub(crate) fn write(
         return Ok(text.into());
     }
     let signed = |value: Json<'static>| {
-        if value.as_str() == Some("Infinity") { Json::from("+Infinity") } else { value }
+        if value.as_str() == Some("Infinity") {
+            Json::from("+Infinity")
+        } else {
+            value
+        }
     };
     Ok(match fill::write(data_type, fill) {
         Json::Array(parts) => parts.into_iter().map(signed).collect(),
@@ -85,20 +92,28 @@ fn translate<'a>(data_type: &DataType, value: &Json<'a>) -> Option<Json<'a>> {
         }
         (DataType::Bool, value) => value.as_bool().map(|_| value.clone()),
         // No fraction, no exponent.
-        (DataType::Int { .. } | DataType::UInt { .. }, value) => as_i128(value).map(|_| value.clone()),
+        (DataType::Int { .. } | DataType::UInt { .. }, value) => {
+            as_i128(value).map(|_| value.clone())
+        }
         (DataType::Float { bits }, value) => component(value, usize::from(*bits)),
         (DataType::Complex { bits }, Json::String(text)) => {
             let digits = hex_digits(text, usize::from(*bits))?;
             let (re, im) = digits.split_at(digits.len() / 2);
             Some(Json::from(vec![format!("0x{re}"), format!("0x{im}")]))
         }
-        (DataType::Complex { bits }, Json::Array(parts)) => {
-            parts.iter().map(|part| component(part, usize::from(*bits) / 2)).collect()
-        }
+        (DataType::Complex { bits }, Json::Array(parts)) => parts
+            .iter()
+            .map(|part| component(part, usize::from(*bits) / 2))
+            .collect(),
         (DataType::Raw { bytes }, Json::String(text)) => {
             let digits = hex_digits(text, bytes.checked_mul(8)?)?;
             let pair = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
-            digits.as_bytes().chunks(2).map(pair).collect::<Option<Vec<u8>>>().map(Json::from)
+            digits
+                .as_bytes()
+                .chunks(2)
+                .map(pair)
+                .collect::<Option<Vec<u8>>>()
+                .map(Json::from)
         }
         (DataType::Raw { .. }, value) => value.as_array().map(|_| value.clone()),
         (_, value) => Some(value.clone()),
@@ -126,7 +141,9 @@ fn hex_digits(text: &str, bits: usize) -> Option<String> {
         return None;
     }
     let nibble = |nibble: &[u8]| {
-        let value = nibble.iter().fold(0, |value, digit| value << 1 | u32::from(digit - b'0'));
+        let value = nibble
+            .iter()
+            .fold(0, |value, digit| value << 1 | u32::from(digit - b'0'));
         char::from_digit(value, 16)
     };
     digits.as_bytes().chunks(4).map(nibble).collect()

@@ -40,7 +40,11 @@ impl Layout {
     /// The layout that a node was found in.
     pub(crate) fn of(format: Format, context: &Context) -> Self {
         let dialect = Dialect::of(format).unwrap_or(Dialect::A);
-        Self { dialect, suffix: context.draft_suffix.to_string(), unknown_type: context.unknown_type }
+        Self {
+            dialect,
+            suffix: context.draft_suffix.to_string(),
+            unknown_type: context.unknown_type,
+        }
     }
 
     /// Key of the document of an array.
@@ -92,15 +96,25 @@ impl Layout {
     /// Strips exactly one suffix. The root's documents in dialect A have no dot, hence no name
     /// here.
     fn name<'a>(&self, document: &'a str, ending: &str) -> Option<&'a str> {
-        document.strip_suffix(&self.suffix)?.strip_suffix(ending).filter(|name| is_name(name))
+        document
+            .strip_suffix(&self.suffix)?
+            .strip_suffix(ending)
+            .filter(|name| is_name(name))
     }
 
     /// Refuses paths of new nodes with names that the draft does not allow.
     pub(crate) fn check_new(&self, path: &NodePath) -> Result<(), MetadataError> {
-        let refuse = |what: String| Err(MetadataError::Path { path: path.to_string(), what });
+        let refuse = |what: String| {
+            Err(MetadataError::Path {
+                path: path.to_string(),
+                what,
+            })
+        };
         for name in path.segments() {
             if let Some(c) = name.chars().find(|c| !is_name_char(*c)) {
-                return refuse(format!("{name:?} has {c:?}; names consist only of a-z A-Z 0-9 - _ ."));
+                return refuse(format!(
+                    "{name:?} has {c:?}; names consist only of a-z A-Z 0-9 - _ ."
+                ));
             }
             if !is_name(name) {
                 return refuse(format!("{name:?} consists of periods"));

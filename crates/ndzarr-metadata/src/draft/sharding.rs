@@ -1,6 +1,8 @@
 //! Sharding as a storage transformer.
 
-use ndzarr_model::{CodecConfig, CodecSpec, DataType, Endian, IndexLocation, PayloadBounds, ShardingConfig};
+use ndzarr_model::{
+    CodecConfig, CodecSpec, DataType, Endian, IndexLocation, PayloadBounds, ShardingConfig,
+};
 
 use crate::MetadataError;
 use crate::draft::extensions::check_members;
@@ -34,7 +36,8 @@ pub(crate) fn parse(
         }
     };
     if items.len() > MAX_LEVELS {
-        let name = format_args!("storage_transformers of more than {MAX_LEVELS} levels").to_string();
+        let name =
+            format_args!("storage_transformers of more than {MAX_LEVELS} levels").to_string();
         return Err(MetadataError::unsupported(key, "list", name));
     }
     for (i, item) in items.iter().enumerate() {
@@ -45,15 +48,24 @@ pub(crate) fn parse(
         for length in &mut chunk_shape {
             *length = (*length).max(1);
         }
-        let shard_shape: Option<Vec<u64>> =
-            chunk_shape.iter().zip(&counts).map(|(length, count)| length.checked_mul(*count)).collect();
-        let shard_shape = shard_shape.ok_or_else(|| invalid(format!("has too large shards: {counts:?}")))?;
+        let shard_shape: Option<Vec<u64>> = chunk_shape
+            .iter()
+            .zip(&counts)
+            .map(|(length, count)| length.checked_mul(*count))
+            .collect();
+        let shard_shape =
+            shard_shape.ok_or_else(|| invalid(format!("has too large shards: {counts:?}")))?;
         chunk_grid::check_byte_len(key, &shard_shape, data_type.elem_size().unwrap_or(1))?;
         chunk_grid::check_byte_len(key, &counts, 16)?;
         let config = ShardingConfig {
             chunk_shape: std::mem::replace(&mut chunk_shape, shard_shape),
             codecs: std::mem::take(&mut codecs),
-            index_codecs: vec![CodecConfig::Bytes { endian: Some(Endian::Little) }.into()],
+            index_codecs: vec![
+                CodecConfig::Bytes {
+                    endian: Some(Endian::Little),
+                }
+                .into(),
+            ],
             index_location: IndexLocation::End,
             payload: PayloadBounds::BeforeIndex,
         };
@@ -83,21 +95,32 @@ fn chunks_per_shard(
     match members.get("type") {
         Some(Json::String(name)) if name == "indexed" => {}
         Some(other) => {
-            return Err(MetadataError::unsupported(key, "type of sharding", show(other)));
+            return Err(MetadataError::unsupported(
+                key,
+                "type of sharding",
+                show(other),
+            ));
         }
         None => return Err(invalid("has no type".to_owned())),
     }
     let Some(Json::Object(configuration)) = members.get("configuration") else {
-        return Err(invalid("has no configuration with chunks_per_shard".to_owned()));
+        return Err(invalid(
+            "has no configuration with chunks_per_shard".to_owned(),
+        ));
     };
     if dialect == Dialect::A {
         check_members(key, place, members, &["extension", "type", "configuration"])?;
         check_members(key, place, configuration, &["chunks_per_shard"])?;
     }
     let given = configuration.get("chunks_per_shard").unwrap_or(&Json::Null);
-    let mut counts = as_u64_list(given).filter(|counts| !counts.contains(&0)).ok_or_else(|| {
-        invalid(format!("has chunks_per_shard {}, not a list of positive integers", show(given)))
-    })?;
+    let mut counts = as_u64_list(given)
+        .filter(|counts| !counts.contains(&0))
+        .ok_or_else(|| {
+            invalid(format!(
+                "has chunks_per_shard {}, not a list of positive integers",
+                show(given)
+            ))
+        })?;
     if dialect == Dialect::B {
         // zarr-python 2 writes [1] for zero dimensions, and fewer counts than dimensions.
         if ndim == 0 && counts == [1] {
@@ -108,7 +131,10 @@ fn chunks_per_shard(
         }
     }
     if counts.len() != ndim {
-        return Err(invalid(format!("has {} chunks_per_shard for {ndim} dimensions", counts.len())));
+        return Err(invalid(format!(
+            "has {} chunks_per_shard for {ndim} dimensions",
+            counts.len()
+        )));
     }
     Ok(counts)
 }
@@ -127,10 +153,12 @@ pub(crate) fn write(
         _ => None,
     };
     let counts: Option<Vec<u64>> = shard_shape.iter().zip(chunk_shape).map(count).collect();
-    let Some(mut counts) =
-        counts.filter(|counts| counts.len() == chunk_shape.len() && shard_shape.len() == counts.len())
+    let Some(mut counts) = counts
+        .filter(|counts| counts.len() == chunk_shape.len() && shard_shape.len() == counts.len())
     else {
-        return Err(format!("shards {shard_shape:?} are not made of whole chunks {chunk_shape:?}"));
+        return Err(format!(
+            "shards {shard_shape:?} are not made of whole chunks {chunk_shape:?}"
+        ));
     };
     let uri = match dialect {
         Dialect::A => URI_A,
@@ -139,5 +167,7 @@ pub(crate) fn write(
     if counts.is_empty() && dialect == Dialect::B {
         counts.push(1);
     }
-    Ok(json!([{"extension": uri, "type": "indexed", "configuration": {"chunks_per_shard": counts}}]))
+    Ok(
+        json!([{"extension": uri, "type": "indexed", "configuration": {"chunks_per_shard": counts}}]),
+    )
 }

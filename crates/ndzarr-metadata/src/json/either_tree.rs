@@ -25,13 +25,18 @@ fn text() -> impl Strategy<Value = String> {
         "\"[a-c]{0,2}\"".prop_map(|name| name),
     ];
     let value = leaf.prop_recursive(4, 60, 30, move |inner| {
-        let member = (name.clone(), inner.clone()).prop_map(|(name, value)| format!("{name} :{value}"));
+        let member =
+            (name.clone(), inner.clone()).prop_map(|(name, value)| format!("{name} :{value}"));
         prop_oneof![
             prop::collection::vec(inner, 0..4).prop_map(|items| format!("[{}]", items.join(", "))),
-            prop::collection::vec(member, 0..30).prop_map(|members| format!("{{{}}}", members.join(","))),
+            prop::collection::vec(member, 0..30)
+                .prop_map(|members| format!("{{{}}}", members.join(","))),
         ]
     });
-    (value, prop_oneof![9 => Just(""), 1 => Just(","), 1 => Just(" \n"), 1 => Just("]")])
+    (
+        value,
+        prop_oneof![9 => Just(""), 1 => Just(","), 1 => Just(" \n"), 1 => Just("]")],
+    )
         .prop_map(|(value, end)| value + end)
 }
 
@@ -73,6 +78,16 @@ fn numbers_are_read_from_their_text() {
         (items[0].as_f64(), items[1].as_f64(), items[2].as_bool()),
         (Some(1.5), Some(7.0), Some(true))
     );
-    assert_eq!((items[3].is_null(), items[4].as_str(), items[4].is_string()), (true, Some("a"), true));
-    assert_eq!((items[2].as_f64(), items[0].as_str(), tree.get("a").is_none()), (None, None, true));
+    assert_eq!(
+        (items[3].is_null(), items[4].as_str(), items[4].is_string()),
+        (true, Some("a"), true)
+    );
+    assert_eq!(
+        (
+            items[2].as_f64(),
+            items[0].as_str(),
+            tree.get("a").is_none()
+        ),
+        (None, None, true)
+    );
 }

@@ -24,7 +24,10 @@ impl AttributePath {
     pub(crate) fn parse(path: &str) -> Self {
         let (tokens, separated) = split(path);
         if !separated {
-            return Self { absolute: false, tokens: tokens.into_iter().filter(|t| !t.is_empty()).collect() };
+            return Self {
+                absolute: false,
+                tokens: tokens.into_iter().filter(|t| !t.is_empty()).collect(),
+            };
         }
         let mut kept: Vec<String> = Vec::new();
         for token in tokens {
@@ -34,17 +37,22 @@ impl AttributePath {
                 _ => kept.push(token),
             }
         }
-        Self { absolute: path.starts_with('/'), tokens: kept }
+        Self {
+            absolute: path.starts_with('/'),
+            tokens: kept,
+        }
     }
 
     /// The value there, if there is one.
     #[cfg(test)]
     pub(crate) fn get<'a>(&self, document: &'a Json<'a>) -> Option<&'a Json<'a>> {
-        self.tokens.iter().try_fold(document, |value, token| match (value, index(token)) {
-            (Json::Object(members), _) => members.get(&unescape(token)),
-            (Json::Array(items), Some(Ok(index))) => items.get(index),
-            _ => None,
-        })
+        self.tokens
+            .iter()
+            .try_fold(document, |value, token| match (value, index(token)) {
+                (Json::Object(members), _) => members.get(&unescape(token)),
+                (Json::Array(items), Some(Ok(index))) => items.get(index),
+                _ => None,
+            })
     }
 
     /// Puts `value` there. Parents that are missing or of another kind are created; arrays grow,
@@ -86,11 +94,14 @@ impl AttributePath {
         let Some((last, parents)) = self.tokens.split_last() else {
             return !std::mem::take(document).is_null();
         };
-        let parent = parents.iter().try_fold(document, |value, token| match (value, index(token)) {
-            (Json::Object(members), _) => members.get_mut(&unescape(token)),
-            (Json::Array(items), Some(Ok(index))) => items.get_mut(index),
-            _ => None,
-        });
+        let parent =
+            parents
+                .iter()
+                .try_fold(document, |value, token| match (value, index(token)) {
+                    (Json::Object(members), _) => members.get_mut(&unescape(token)),
+                    (Json::Array(items), Some(Ok(index))) => items.get_mut(index),
+                    _ => None,
+                });
         match (parent, index(last)) {
             (Some(Json::Object(members)), _) => members.remove(&unescape(last)).is_some(),
             (Some(Json::Array(items)), Some(Ok(index))) if index < items.len() => {
@@ -105,7 +116,12 @@ impl AttributePath {
 /// The normal form.
 impl std::fmt::Display for AttributePath {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}{}", if self.absolute { "/" } else { "" }, self.tokens.join("/"))
+        write!(
+            f,
+            "{}{}",
+            if self.absolute { "/" } else { "" },
+            self.tokens.join("/")
+        )
     }
 }
 
@@ -118,7 +134,11 @@ fn make_parent(place: &mut Json<'_>, token: &str) {
         _ => false,
     };
     if !fits {
-        *place = if index(token).is_some() { Json::Array(Vec::new()) } else { Json::Object(Members::new()) };
+        *place = if index(token).is_some() {
+            Json::Array(Vec::new())
+        } else {
+            Json::Object(Members::new())
+        };
     }
 }
 
@@ -133,14 +153,22 @@ fn step<'p, 'a>(
     make_parent(place, token);
     match place {
         Json::Array(items) => {
-            let too_far = || format!("more than {MAX_GROWTH} elements would be filled up to reach {token}");
+            let too_far =
+                || format!("more than {MAX_GROWTH} elements would be filled up to reach {token}");
             let index = match index(token) {
                 Some(Ok(index)) if index.saturating_sub(items.len()) < *growth => index,
                 _ => return Err(too_far()),
             };
             if items.len() <= index {
                 *growth -= index - items.len();
-                items.resize(index + 1, if goal.number().is_some() { Json::from(0) } else { Json::Null });
+                items.resize(
+                    index + 1,
+                    if goal.number().is_some() {
+                        Json::from(0)
+                    } else {
+                        Json::Null
+                    },
+                );
             }
             items.get_mut(index).ok_or_else(too_far)
         }
@@ -224,9 +252,18 @@ mod tests {
             ("a[b00]c", "a[b00]c"),
             ("[ ]", "[ ]"),
             ("[\n]", "[\n]"),
-            ("[ ][\n][\t][ \t \n \r\n][\r\n]", "[ ][\n][\t][ \t \n \r\n][\r\n]"),
-            ("let's/try/a/real/////case////with spaces/", "let's/try/a/real/case/with spaces"),
-            ("/../first/relative/test/../a/b/.././wd///.w/asd", "/first/relative/a/wd/.w/asd"),
+            (
+                "[ ][\n][\t][ \t \n \r\n][\r\n]",
+                "[ ][\n][\t][ \t \n \r\n][\r\n]",
+            ),
+            (
+                "let's/try/a/real/////case////with spaces/",
+                "let's/try/a/real/case/with spaces",
+            ),
+            (
+                "/../first/relative/test/../a/b/.././wd///.w/asd",
+                "/first/relative/a/wd/.w/asd",
+            ),
             ("../result/../multiple/../..", ""),
             ("/../a/../../b", "/b"),
             ("/a\\\\/b/c", "/a\\\\/b/c"),
@@ -242,28 +279,60 @@ mod tests {
 
     fn set(document: Json<'static>, path: &str, value: Json<'static>) -> Json<'static> {
         let mut document = document;
-        AttributePath::parse(path).set(&mut document, value).expect("within bounds");
+        AttributePath::parse(path)
+            .set(&mut document, value)
+            .expect("within bounds");
         document
     }
 
     #[test]
     fn n5_setting_makes_parents_and_grows_arrays() {
-        assert_eq!(set(json!({}), "fill[3]", json!(7)), json!({"fill": [0, 0, 0, 7]}));
-        assert_eq!(set(json!({}), "a/b[2]/c", json!(1.5)), json!({"a": {"b": [null, null, {"c": 1.5}]}}));
-        assert_eq!(set(json!({}), "s[1]", json!("x")), json!({"s": [null, "x"]}));
+        assert_eq!(
+            set(json!({}), "fill[3]", json!(7)),
+            json!({"fill": [0, 0, 0, 7]})
+        );
+        assert_eq!(
+            set(json!({}), "a/b[2]/c", json!(1.5)),
+            json!({"a": {"b": [null, null, {"c": 1.5}]}})
+        );
+        assert_eq!(
+            set(json!({}), "s[1]", json!("x")),
+            json!({"s": [null, "x"]})
+        );
         assert_eq!(set(json!({}), "\\/a\\/b", json!(1)), json!({"/a/b": 1}));
-        assert_eq!(set(json!({}), "\\/k\\[0]", json!(true)), json!({"/k[0]": true}));
-        assert_eq!(set(json!({"a": [1, 2]}), "/a/[1]/", json!(5)), json!({"a": [1, 5]}));
+        assert_eq!(
+            set(json!({}), "\\/k\\[0]", json!(true)),
+            json!({"/k[0]": true})
+        );
+        assert_eq!(
+            set(json!({"a": [1, 2]}), "/a/[1]/", json!(5)),
+            json!({"a": [1, 5]})
+        );
     }
 
     #[test]
     fn n5_setting_replaces_parents_of_another_kind() {
-        assert_eq!(set(json!({"a": 1, "z": 2}), "a/b", json!(3)), json!({"a": {"b": 3}, "z": 2}));
-        assert_eq!(set(json!({"a": {"b": 1}}), "a[0]", json!(3)), json!({"a": [3]}));
-        assert_eq!(set(json!({"a": [1]}), "a/b", json!(3)), json!({"a": {"b": 3}}));
+        assert_eq!(
+            set(json!({"a": 1, "z": 2}), "a/b", json!(3)),
+            json!({"a": {"b": 3}, "z": 2})
+        );
+        assert_eq!(
+            set(json!({"a": {"b": 1}}), "a[0]", json!(3)),
+            json!({"a": [3]})
+        );
+        assert_eq!(
+            set(json!({"a": [1]}), "a/b", json!(3)),
+            json!({"a": {"b": 3}})
+        );
         assert_eq!(set(json!({"a": 1}), "/", json!("String")), json!("String"));
-        assert_eq!(set(json!({"a": 1, "b": 2, "c": 3}), "a", Json::Null), json!({"b": 2, "c": 3}));
-        assert_eq!(set(json!({"a": [1, 2]}), "a[0]", Json::Null), json!({"a": [null, 2]}));
+        assert_eq!(
+            set(json!({"a": 1, "b": 2, "c": 3}), "a", Json::Null),
+            json!({"b": 2, "c": 3})
+        );
+        assert_eq!(
+            set(json!({"a": [1, 2]}), "a[0]", Json::Null),
+            json!({"a": [null, 2]})
+        );
     }
 
     #[test]
@@ -287,10 +356,19 @@ mod tests {
             let found = AttributePath::parse(path).remove(&mut document);
             (document, found)
         };
-        assert_eq!(remove(json!({"a": [1, 2, 3]}), "a[1]"), (json!({"a": [1, 3]}), true));
-        assert_eq!(remove(json!({"a": {"b": 1}, "c": 2}), "a/b"), (json!({"a": {}, "c": 2}), true));
+        assert_eq!(
+            remove(json!({"a": [1, 2, 3]}), "a[1]"),
+            (json!({"a": [1, 3]}), true)
+        );
+        assert_eq!(
+            remove(json!({"a": {"b": 1}, "c": 2}), "a/b"),
+            (json!({"a": {}, "c": 2}), true)
+        );
         assert_eq!(remove(json!({"a": 1}), "/"), (Json::Null, true));
-        assert_eq!(remove(json!({"a": [1]}), "a[7]"), (json!({"a": [1]}), false));
+        assert_eq!(
+            remove(json!({"a": [1]}), "a[7]"),
+            (json!({"a": [1]}), false)
+        );
         assert_eq!(remove(json!({"a": 1}), "b/c"), (json!({"a": 1}), false));
         let (rest, _) = remove(json!({"a": 1, "b": 2, "c": 3}), "a");
         assert_eq!(rest.to_string(), r#"{"b":2,"c":3}"#, "the order stays");
@@ -298,15 +376,32 @@ mod tests {
 
     #[test]
     fn n5_a_huge_index_or_depth_is_an_error() {
-        for path in ["a[99999999999999999999999]", "a[4000000000]", "a[70000]", "a[40000][40000]"] {
+        for path in [
+            "a[99999999999999999999999]",
+            "a[4000000000]",
+            "a[70000]",
+            "a[40000][40000]",
+        ] {
             let mut document = json!({});
-            assert!(AttributePath::parse(path).set(&mut document, json!(1)).is_err(), "{path}");
+            assert!(
+                AttributePath::parse(path)
+                    .set(&mut document, json!(1))
+                    .is_err(),
+                "{path}"
+            );
         }
         assert_eq!(
-            set(json!({}), "a[60000]", json!(1)).get("a").and_then(Json::as_array).map(Vec::len),
+            set(json!({}), "a[60000]", json!(1))
+                .get("a")
+                .and_then(Json::as_array)
+                .map(Vec::len),
             Some(60_001)
         );
         let deep = "a/".repeat(1_000_000);
-        assert!(AttributePath::parse(&deep).set(&mut json!({}), json!(1)).is_err());
+        assert!(
+            AttributePath::parse(&deep)
+                .set(&mut json!({}), json!(1))
+                .is_err()
+        );
     }
 }

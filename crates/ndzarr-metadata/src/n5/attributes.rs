@@ -14,12 +14,20 @@ const FOREIGN: [&str; 2] = ["codecs", "shardSize"];
 
 /// The attributes without the format's own members: six names on a dataset, `n5` on a group.
 pub(crate) fn user_view(members: &Members<'_>, is_dataset: bool) -> Attributes {
-    let visible = members.iter().filter(|(name, _)| !is_hidden(name, is_dataset));
-    visible.map(|(name, value)| (name.to_owned(), value.to_value())).collect()
+    let visible = members
+        .iter()
+        .filter(|(name, _)| !is_hidden(name, is_dataset));
+    visible
+        .map(|(name, value)| (name.to_owned(), value.to_value()))
+        .collect()
 }
 
 fn is_hidden(name: &str, is_dataset: bool) -> bool {
-    if is_dataset { RESERVED.contains(&name) } else { name == "n5" }
+    if is_dataset {
+        RESERVED.contains(&name)
+    } else {
+        name == "n5"
+    }
 }
 
 /// The document after a change. Members that the change does not name stay as they are, including
@@ -37,7 +45,10 @@ pub(crate) fn change(
     }
     let before = read(&key, current)?;
     if is_dataset && !Contents::read(&key, current)?.describes_dataset(Wanted::Group) {
-        return Err(MetadataError::invalid(&key, "no longer describes the dataset that was opened"));
+        return Err(MetadataError::invalid(
+            &key,
+            "no longer describes the dataset that was opened",
+        ));
     }
     let after = apply(&key, &before, change, is_dataset)?;
     guard(&key, &before, &after, is_dataset)?;
@@ -65,7 +76,9 @@ fn apply<'a>(
     match change {
         AttributeChange::SetN5Path { path, value } => AttributePath::parse(path)
             .set(&mut after, value.into())
-            .map_err(|what| MetadataError::invalid(key, format_args!("attribute path {path:?}: {what}")))?,
+            .map_err(|what| {
+                MetadataError::invalid(key, format_args!("attribute path {path:?}: {what}"))
+            })?,
         AttributeChange::RemoveN5Path(path) => {
             AttributePath::parse(path).remove(&mut after);
         }
@@ -83,20 +96,32 @@ fn apply<'a>(
     Ok(after)
 }
 
-fn object<'d, 'a>(key: &str, document: &'d mut Json<'a>) -> Result<&'d mut Members<'a>, MetadataError> {
+fn object<'d, 'a>(
+    key: &str,
+    document: &'d mut Json<'a>,
+) -> Result<&'d mut Members<'a>, MetadataError> {
     let what = document.kind();
-    document
-        .as_object_mut()
-        .ok_or_else(|| MetadataError::invalid(key, format_args!("is {what}, which has no attributes")))
+    document.as_object_mut().ok_or_else(|| {
+        MetadataError::invalid(key, format_args!("is {what}, which has no attributes"))
+    })
 }
 
 /// Refuses changes to the format's own members, and changes that turn a group into a dataset.
-fn guard(key: &str, before: &Json<'_>, after: &Json<'_>, is_dataset: bool) -> Result<(), MetadataError> {
+fn guard(
+    key: &str,
+    before: &Json<'_>,
+    after: &Json<'_>,
+    is_dataset: bool,
+) -> Result<(), MetadataError> {
     fn get<'a>(document: &'a Json<'a>, name: &str) -> Option<&'a Json<'a>> {
         document.get(name).filter(|value| !value.is_null())
     }
-    let refuse =
-        |name: &str| Err(MetadataError::invalid(key, format_args!("{name} is reserved by the format")));
+    let refuse = |name: &str| {
+        Err(MetadataError::invalid(
+            key,
+            format_args!("{name} is reserved by the format"),
+        ))
+    };
     for name in RESERVED.into_iter().chain(FOREIGN) {
         let old = get(before, name);
         let new = get(after, name);

@@ -1,6 +1,8 @@
 //! The `compression` of a dataset to and from a codec.
 
-use ndzarr_model::{BloscCname, BloscConfig, BloscShuffle, CodecConfig, CodecSpec, LzmaConfig, LzmaFormat};
+use ndzarr_model::{
+    BloscCname, BloscConfig, BloscShuffle, CodecConfig, CodecSpec, LzmaConfig, LzmaFormat,
+};
 
 use crate::json::{Json, Members, as_integral_i128, json};
 use crate::shared::fields::{Fields, Place, definite, numbered_shuffle, shuffle_number};
@@ -26,22 +28,30 @@ pub(crate) fn lower(
     match (given("compression"), given("compressionType")) {
         (Some(Json::Object(compression)), _) => match compression.get("type") {
             Some(Json::String(name)) => lower_named(key, name, compression, elem_size),
-            Some(other) => {
-                Err(MetadataError::invalid(key, format_args!("compression.type is {}", other.kind())))
-            }
+            Some(other) => Err(MetadataError::invalid(
+                key,
+                format_args!("compression.type is {}", other.kind()),
+            )),
             None => Err(MetadataError::invalid(key, "compression.type is missing")),
         },
-        (Some(other), _) => {
-            Err(MetadataError::invalid(key, format_args!("compression is {}, not an object", other.kind())))
-        }
+        (Some(other), _) => Err(MetadataError::invalid(
+            key,
+            format_args!("compression is {}, not an object", other.kind()),
+        )),
         (None, Some(Json::String(name))) => match &**name {
-            "raw" | "gzip" | "bzip2" | "lz4" | "xz" => lower_named(key, name, &Members::new(), elem_size),
+            "raw" | "gzip" | "bzip2" | "lz4" | "xz" => {
+                lower_named(key, name, &Members::new(), elem_size)
+            }
             _ => Err(MetadataError::unsupported(key, "compressionType", name)),
         },
-        (None, Some(other)) => {
-            Err(MetadataError::invalid(key, format_args!("compressionType is {}", other.kind())))
-        }
-        (None, None) => Err(MetadataError::invalid(key, "not a dataset: compression is missing")),
+        (None, Some(other)) => Err(MetadataError::invalid(
+            key,
+            format_args!("compressionType is {}", other.kind()),
+        )),
+        (None, None) => Err(MetadataError::invalid(
+            key,
+            "not a dataset: compression is missing",
+        )),
     }
 }
 
@@ -55,10 +65,13 @@ fn lower_named(
     let fields = &mut all;
     let config = match name {
         "raw" => return Ok(None),
-        "gzip" => {
-            CodecConfig::N5Gzip { level: int(fields, "level", -1, -1..=9), use_zlib: flag(fields, "useZlib") }
-        }
-        "bzip2" => CodecConfig::Bz2 { level: int(fields, "blockSize", 9, 1..=9).unsigned_abs() },
+        "gzip" => CodecConfig::N5Gzip {
+            level: int(fields, "level", -1, -1..=9),
+            use_zlib: flag(fields, "useZlib"),
+        },
+        "bzip2" => CodecConfig::Bz2 {
+            level: int(fields, "blockSize", 9, 1..=9).unsigned_abs(),
+        },
         "xz" => CodecConfig::Lzma(LzmaConfig {
             format: LzmaFormat::Xz,
             check: XZ_CHECK,
@@ -96,7 +109,8 @@ fn lower_blosc(fields: &mut Fields<'_>, elem_size: usize) -> BloscConfig {
     BloscConfig {
         cname: cname.unwrap_or(BloscCname::BloscLz),
         clevel: u8::try_from(int(fields, "clevel", 6, 0..=9)).unwrap_or(6),
-        shuffle: numbered_shuffle(int(fields, "shuffle", 0, -1..=2).into()).unwrap_or(BloscShuffle::None),
+        shuffle: numbered_shuffle(int(fields, "shuffle", 0, -1..=2).into())
+            .unwrap_or(BloscShuffle::None),
         typesize: Some(elem_size),
         blocksize: usize::try_from(int(fields, "blocksize", 0, 0..=i32::MAX)).unwrap_or(0),
     }
@@ -111,19 +125,30 @@ fn int(
 ) -> i32 {
     let read = |value: &Json<'_>| match value {
         Json::Null => Some(default),
-        value => i32::try_from(as_integral_i128(value)?).ok().filter(|int| range.contains(int)),
+        value => i32::try_from(as_integral_i128(value)?)
+            .ok()
+            .filter(|int| range.contains(int)),
     };
     fields.steering(name, read).unwrap_or(default)
 }
 
 fn flag(fields: &mut Fields<'_>, name: &'static str) -> bool {
-    let read = |value: &Json<'_>| if value.is_null() { Some(false) } else { value.as_bool() };
+    let read = |value: &Json<'_>| {
+        if value.is_null() {
+            Some(false)
+        } else {
+            value.as_bool()
+        }
+    };
     fields.steering(name, read).unwrap_or(false)
 }
 
 /// The `compression` object of a new dataset: every member that some reader needs, and none that
 /// some reader refuses.
-pub(crate) fn raise(request: &CodecRequest, elem_size: usize) -> Result<Json<'static>, MetadataError> {
+pub(crate) fn raise(
+    request: &CodecRequest,
+    elem_size: usize,
+) -> Result<Json<'static>, MetadataError> {
     let config = match request {
         CodecRequest::Neutral(codecs) => match codecs.as_slice() {
             [] => None,
@@ -136,7 +161,9 @@ pub(crate) fn raise(request: &CodecRequest, elem_size: usize) -> Result<Json<'st
             lower("the requested codec", &members, elem_size)?
         }
     };
-    let Some(spec) = config else { return Ok(json!({"type": "raw"})) };
+    let Some(spec) = config else {
+        return Ok(json!({"type": "raw"}));
+    };
     if let Some(reason) = spec.unwritable {
         return Err(refuse(reason));
     }
@@ -158,8 +185,13 @@ fn raise_config(config: &CodecConfig, elem_size: usize) -> Result<Json<'static>,
         }
         CodecConfig::Lzma(lzma) => raise_lzma(lzma),
         CodecConfig::N5Lz4 { block_size } => {
-            let known = i32::try_from(*block_size).is_ok_and(|size| LZ4_BLOCK_SIZES.contains(&size));
-            let block_size = if known { *block_size } else { LZ4_BLOCK_SIZE.unsigned_abs() };
+            let known =
+                i32::try_from(*block_size).is_ok_and(|size| LZ4_BLOCK_SIZES.contains(&size));
+            let block_size = if known {
+                *block_size
+            } else {
+                LZ4_BLOCK_SIZE.unsigned_abs()
+            };
             Ok(json!({"type": "lz4", "blockSize": block_size}))
         }
         // The framing is always N5's own; the document has no place for the compressor's effort.
@@ -175,20 +207,28 @@ fn raise_config(config: &CodecConfig, elem_size: usize) -> Result<Json<'static>,
                 "shuffle": shuffle, "blocksize": blosc.blocksize,
             }))
         }
-        CodecConfig::Zstd { checksum: true, .. } => Err(refuse("has no member for the checksum of zstd")),
+        CodecConfig::Zstd { checksum: true, .. } => {
+            Err(refuse("has no member for the checksum of zstd"))
+        }
         CodecConfig::Zstd { level, .. } => {
             check("zstd level", *level, -131_072..=22)?;
             Ok(json!({"type": "zstd", "level": level}))
         }
-        other => Err(refuse(format_args!("has no compression {:?}", other.name()))),
+        other => Err(refuse(format_args!(
+            "has no compression {:?}",
+            other.name()
+        ))),
     }
 }
 
 fn raise_lzma(lzma: &LzmaConfig) -> Result<Json<'static>, MetadataError> {
-    let plain =
-        lzma.format == LzmaFormat::Xz && matches!(lzma.check, -1 | XZ_CHECK) && lzma.filters.is_none();
+    let plain = lzma.format == LzmaFormat::Xz
+        && matches!(lzma.check, -1 | XZ_CHECK)
+        && lzma.filters.is_none();
     if !plain {
-        return Err(refuse("has lzma only as xz with CRC-64 and without filters"));
+        return Err(refuse(
+            "has lzma only as xz with CRC-64 and without filters",
+        ));
     }
     let preset = lzma.preset.unwrap_or(6);
     check("xz preset", preset, 0..=9)?;
@@ -203,7 +243,11 @@ fn check<T: PartialOrd + std::fmt::Display>(
     if range.contains(&value) {
         return Ok(());
     }
-    Err(refuse(format_args!("{what} {value} is not in {}..={}", range.start(), range.end())))
+    Err(refuse(format_args!(
+        "{what} {value} is not in {}..={}",
+        range.start(),
+        range.end()
+    )))
 }
 
 fn refuse(what: impl std::fmt::Display) -> MetadataError {

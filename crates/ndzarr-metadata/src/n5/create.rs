@@ -13,8 +13,8 @@ use crate::n5::{dataset, node, version};
 use crate::operations::site::Site;
 use crate::shared::attribute_texts::of_request;
 use crate::{
-    ArrayRequest, Context, CreateOptions, Creation, Document, Existing, ExistingDocument, Format, Known,
-    MetadataError, N5GroupDocuments, NodeKind, NodePath, Wanted,
+    ArrayRequest, Context, CreateOptions, Creation, Document, Existing, ExistingDocument, Format,
+    Known, MetadataError, N5GroupDocuments, NodeKind, NodePath, Wanted,
 };
 
 pub(crate) fn create_array(
@@ -31,15 +31,21 @@ pub(crate) fn create_array(
         // dataset.
         let listing = known.listing(&path.prefix())?;
         let others = listing.keys.iter().chain(&listing.prefixes);
-        if others.filter(|name| !is_hidden(name)).any(|name| name != NAME) {
+        if others
+            .filter(|name| !is_hidden(name))
+            .any(|name| name != NAME)
+        {
             return Err(MetadataError::occupied(path, "a group with nodes below it exists").into());
         }
     }
     let version = version::needed_by(&request.data_type);
     let mut members = with_version(&spot, members, path.is_root().then_some(version));
     let value = json::write_object(&document::key(path), members.clone())?;
-    let contents =
-        Contents { bytes: Some(value.clone()), members: std::mem::take(&mut members), other_kind: None };
+    let contents = Contents {
+        bytes: Some(value.clone()),
+        members: std::mem::take(&mut members),
+        other_kind: None,
+    };
     let mut node = node::dataset(path, &contents, options.n5_axes)?;
     if let NodeKind::Array(spec) = &mut node.kind {
         set_edge_blocks(spec, request.edge_blocks);
@@ -53,8 +59,9 @@ pub(crate) fn create_group(
     known: &Known,
     options: &CreateOptions,
 ) -> Result<Creation, Stop> {
-    if let Some(name) =
-        ["n5", "dimensions", "blockSize"].into_iter().find(|name| attributes.contains_key(*name))
+    if let Some(name) = ["n5", "dimensions", "blockSize"]
+        .into_iter()
+        .find(|name| attributes.contains_key(*name))
     {
         let what = format!("reserves the attribute {name}");
         return Err(MetadataError::inexpressible(Format::N5, what).into());
@@ -66,31 +73,60 @@ pub(crate) fn create_group(
     // Without any document a group would not exist in a store without folders.
     let versioned = path.is_root() || options.n5_group_documents == N5GroupDocuments::All;
     let version = version::of_groups();
-    let members = with_version(&spot, of_request(attributes, options), versioned.then_some(version));
+    let members = with_version(
+        &spot,
+        of_request(attributes, options),
+        versioned.then_some(version),
+    );
     let value = json::write_object(&document::key(path), members.clone())?;
-    let contents = Contents { bytes: Some(value.clone()), members, other_kind: None };
-    let context = Context { n5_axes: options.n5_axes, ..Context::default() };
+    let contents = Contents {
+        bytes: Some(value.clone()),
+        members,
+        other_kind: None,
+    };
+    let context = Context {
+        n5_axes: options.n5_axes,
+        ..Context::default()
+    };
     let node = node::group(path, &contents, context);
     creation(&spot, options, version, value, node)
 }
 
 /// Looks at the place of a new node, and refuses what no option allows.
-fn survey<'a>(path: &'a NodePath, known: &Known, options: &CreateOptions) -> Result<Spot<'a>, Stop> {
+fn survey<'a>(
+    path: &'a NodePath,
+    known: &Known,
+    options: &CreateOptions,
+) -> Result<Spot<'a>, Stop> {
     for segment in path.segments() {
         if segment == NAME || is_hidden(segment) {
             let what = format!("{segment:?} is the name of a file of the format");
-            return Err(MetadataError::Path { path: path.to_string(), what }.into());
+            return Err(MetadataError::Path {
+                path: path.to_string(),
+                what,
+            }
+            .into());
         }
     }
-    let own = if options.existing == Existing::Replace { Own::IsReplaced } else { Own::Matters };
+    let own = if options.existing == Existing::Replace {
+        Own::IsReplaced
+    } else {
+        Own::Matters
+    };
     let spot = Spot::look(path, known, own)?;
     if let Some(ancestor) = spot.enclosing_dataset() {
-        return Err(MetadataError::occupied(ancestor, "an array exists, and arrays contain no nodes").into());
+        return Err(MetadataError::occupied(
+            ancestor,
+            "an array exists, and arrays contain no nodes",
+        )
+        .into());
     }
     spot.check_versions()?;
     if options.existing == Existing::Beside {
         if !spot.own.is_blank() {
-            return Err(MetadataError::occupied(path, "a node of this format already exists").into());
+            return Err(
+                MetadataError::occupied(path, "a node of this format already exists").into(),
+            );
         }
         return Ok(spot);
     }
@@ -112,15 +148,25 @@ fn refuse_document(spot: &Spot<'_>) -> Result<(), MetadataError> {
 
 /// True if a document is `null`, which is the same as absent.
 fn is_empty_document(contents: &Contents) -> bool {
-    contents.bytes.as_ref().is_none_or(|bytes| bytes.trim_ascii() == b"null")
+    contents
+        .bytes
+        .as_ref()
+        .is_none_or(|bytes| bytes.trim_ascii() == b"null")
 }
 
 /// Puts the version first, if there is one. An existing version is never lowered, and raised if
 /// necessary.
-fn with_version(spot: &Spot<'_>, members: Members<'static>, needed: Option<&str>) -> Members<'static> {
+fn with_version(
+    spot: &Spot<'_>,
+    members: Members<'static>,
+    needed: Option<&str>,
+) -> Members<'static> {
     let mut all = Members::new();
     if let Some(needed) = needed {
-        let current = spot.own.get("n5").filter(|current| !version::is_too_low(Some(current), needed));
+        let current = spot
+            .own
+            .get("n5")
+            .filter(|current| !version::is_too_low(Some(current), needed));
         all.insert("n5", current.map_or_else(|| needed.into(), Json::to_owned));
     }
     all.extend(members);
@@ -144,14 +190,25 @@ fn creation(
         Existing::Beside => ExistingDocument::Replace,
         existing => existing.of_document(),
     };
-    put.push(Document { key, value, existing });
+    put.push(Document {
+        key,
+        value,
+        existing,
+    });
     // The document first, so that readers never find an array with only some of its blocks.
     let (erase, erase_prefixes) = match options.existing {
         Existing::Replace => (vec![document::key(spot.path)], vec![spot.path.prefix()]),
         Existing::Refuse | Existing::Beside => (Vec::new(), Vec::new()),
     };
     let foreign = options.foreign;
-    Ok(Creation { erase, erase_prefixes, foreign, put, claim: None, node })
+    Ok(Creation {
+        erase,
+        erase_prefixes,
+        foreign,
+        put,
+        claim: None,
+        node,
+    })
 }
 
 /// The documents that a container needs above the new node: a version at its root, and if requested
@@ -182,7 +239,11 @@ fn ancestor_documents(
             ));
         }
         let value = json::write(&key, &json::json!({"n5": needed}))?;
-        put.push(Document { key, value, existing: ExistingDocument::Complete });
+        put.push(Document {
+            key,
+            value,
+            existing: ExistingDocument::Complete,
+        });
     }
     Ok(put)
 }
@@ -196,7 +257,10 @@ pub(crate) fn complete(
 ) -> Result<Option<Bytes>, MetadataError> {
     let contents = Contents::read(key, current)?;
     if let Some(kind) = contents.other_kind {
-        return Err(MetadataError::invalid(key, format_args!("is {kind}, which has no place for a version")));
+        return Err(MetadataError::invalid(
+            key,
+            format_args!("is {kind}, which has no place for a version"),
+        ));
     }
     let mut members = json::parse_object(key, new, json::IN_VALUES)?;
     members.retain(|name, value| match (name, value.as_str()) {

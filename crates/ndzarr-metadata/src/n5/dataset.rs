@@ -1,8 +1,8 @@
 //! The members of a dataset to and from an [`ArraySpec`].
 
 use ndzarr_model::{
-    ArraySpec, ChunkKeys, CodecCheck, CodecConfig, CodecSpec, DataType, EdgeBlocks, Endian, FillValue,
-    KeyEncoding, N5BlockConfig,
+    ArraySpec, ChunkKeys, CodecCheck, CodecConfig, CodecSpec, DataType, EdgeBlocks, Endian,
+    FillValue, KeyEncoding, N5BlockConfig,
 };
 
 use serde_json::Value;
@@ -48,8 +48,10 @@ pub(crate) fn lower(
     let compression = compression::lower(key, members, elem_size)?;
     let mut dimension_names =
         names_in_axes(members, shape.len()).or_else(|| names_of_python(members, shape.len()));
-    let block =
-        CodecConfig::N5Block(Box::new(N5BlockConfig { compression, edge_blocks: EdgeBlocks::default() }));
+    let block = CodecConfig::N5Block(Box::new(N5BlockConfig {
+        compression,
+        edge_blocks: EdgeBlocks::default(),
+    }));
     let mut codecs = vec![CodecSpec::from(block)];
     match axes {
         N5Axes::Native if shape.len() >= 2 => {
@@ -74,7 +76,12 @@ pub(crate) fn lower(
         data_type,
         codecs: codecs.into(),
         codec_check: CodecCheck::AtOpen,
-        keys: ChunkKeys { prefix, encoding: KeyEncoding::N5 { reversed: axes == N5Axes::Reversed } },
+        keys: ChunkKeys {
+            prefix,
+            encoding: KeyEncoding::N5 {
+                reversed: axes == N5Axes::Reversed,
+            },
+        },
         dimension_names,
     })
 }
@@ -82,11 +89,18 @@ pub(crate) fn lower(
 /// Refuses sizes that do not fit a block's header.
 fn check_stored_sizes(key: &str, shape: &[u64], chunk_shape: &[u64]) -> Result<(), MetadataError> {
     if shape.len() != chunk_shape.len() {
-        let what = format!("dimensions has {} entries and blockSize {}", shape.len(), chunk_shape.len());
+        let what = format!(
+            "dimensions has {} entries and blockSize {}",
+            shape.len(),
+            chunk_shape.len()
+        );
         return Err(MetadataError::invalid(key, what));
     }
     if shape.len() > MAX_RANK {
-        let what = format!("dimensions has {} entries, more than a block can have", shape.len());
+        let what = format!(
+            "dimensions has {} entries, more than a block can have",
+            shape.len()
+        );
         return Err(MetadataError::invalid(key, what));
     }
     if let Some(edge) = chunk_shape.iter().find(|edge| **edge > MAX_EDGE) {
@@ -99,8 +113,10 @@ fn check_stored_sizes(key: &str, shape: &[u64], chunk_shape: &[u64]) -> Result<(
 /// Reports all missing members at once.
 fn require(key: &str, members: &Members<'_>) -> Result<(), MetadataError> {
     let absent = |name: &&str| members.get(name).is_none_or(Json::is_null);
-    let mut missing: Vec<&str> =
-        ["dimensions", "blockSize", "dataType"].into_iter().filter(|name| absent(name)).collect();
+    let mut missing: Vec<&str> = ["dimensions", "blockSize", "dataType"]
+        .into_iter()
+        .filter(|name| absent(name))
+        .collect();
     if absent(&"compression") && absent(&"compressionType") {
         missing.push("compression");
     }
@@ -108,13 +124,24 @@ fn require(key: &str, members: &Members<'_>) -> Result<(), MetadataError> {
         return Ok(());
     }
     let verb = if missing.len() == 1 { "is" } else { "are" };
-    Err(MetadataError::invalid(key, format_args!("not a dataset: {} {verb} missing", missing.join(", "))))
+    Err(MetadataError::invalid(
+        key,
+        format_args!("not a dataset: {} {verb} missing", missing.join(", ")),
+    ))
 }
 
 /// A list of integers, each at least `least`; `5.0` is accepted as 5.
-fn sizes(key: &str, members: &Members<'_>, name: &str, least: u64) -> Result<Vec<u64>, MetadataError> {
+fn sizes(
+    key: &str,
+    members: &Members<'_>,
+    name: &str,
+    least: u64,
+) -> Result<Vec<u64>, MetadataError> {
     let Some(Json::Array(items)) = members.get(name) else {
-        let what = format!("{name} is {}, not a list", members.get(name).map_or("missing", Json::kind));
+        let what = format!(
+            "{name} is {}, not a list",
+            members.get(name).map_or("missing", Json::kind)
+        );
         return Err(MetadataError::invalid(key, what));
     };
     let size = |item: &Json<'_>| as_integral_i128(item).and_then(|int| u64::try_from(int).ok());
@@ -122,7 +149,10 @@ fn sizes(key: &str, members: &Members<'_>, name: &str, least: u64) -> Result<Vec
         .iter()
         .map(|item| {
             size(item).filter(|size| *size >= least).ok_or_else(|| {
-                let what = format!("{name} has the entry {}, not an integer of at least {least}", show(item));
+                let what = format!(
+                    "{name} has the entry {}, not an integer of at least {least}",
+                    show(item)
+                );
                 MetadataError::invalid(key, what)
             })
         })
@@ -135,7 +165,10 @@ fn data_type(key: &str, value: Option<&Json<'_>>) -> Result<DataType, MetadataEr
             known(name).ok_or_else(|| MetadataError::unsupported(key, "dataType", name))
         }
         other => {
-            let what = format!("dataType is {}, not a string", other.map_or("missing", Json::kind));
+            let what = format!(
+                "dataType is {}, not a string",
+                other.map_or("missing", Json::kind)
+            );
             Err(MetadataError::invalid(key, what))
         }
     }
@@ -170,7 +203,9 @@ pub(crate) fn check_lengths(shape: &[u64]) -> Result<(), MetadataError> {
 /// Bytes of a block; `None` if it cannot fit in memory.
 fn byte_len(chunk_shape: &[u64], elem_size: usize) -> Option<u64> {
     let elem_size = u64::try_from(elem_size).ok()?;
-    let len = chunk_shape.iter().try_fold(elem_size, |product, edge| product.checked_mul(*edge))?;
+    let len = chunk_shape
+        .iter()
+        .try_fold(elem_size, |product, edge| product.checked_mul(*edge))?;
     isize::try_from(len).ok().map(|_| len)
 }
 
@@ -193,8 +228,14 @@ fn names_of_python(members: &Members<'_>, rank: usize) -> Option<Names> {
 
 fn names(list: &Json<'_>, rank: usize) -> Option<Names> {
     let names: Option<Vec<&str>> = list.as_array()?.iter().map(Json::as_str).collect();
-    let names = names.filter(|names| names.len() == rank && names.iter().any(|name| !name.is_empty()))?;
-    Some(names.into_iter().map(|name| (!name.is_empty()).then(|| name.to_owned())).collect())
+    let names =
+        names.filter(|names| names.len() == rank && names.iter().any(|name| !name.is_empty()))?;
+    Some(
+        names
+            .into_iter()
+            .map(|name| (!name.is_empty()).then(|| name.to_owned()))
+            .collect(),
+    )
 }
 
 /// The conflict between the names of the dimensions in `axes` and in `_ARRAY_DIMENSIONS`, if any.
@@ -232,13 +273,22 @@ pub(crate) fn raise(
     };
     let mut members = Members::new();
     members.insert("dataType", data_type.to_string().into());
-    members.insert("compression", compression::raise(&request.codecs, elem_size)?);
+    members.insert(
+        "compression",
+        compression::raise(&request.codecs, elem_size)?,
+    );
     members.insert("blockSize", in_n5_order(&request.chunk_shape).into());
     members.insert("dimensions", in_n5_order(&request.shape).into());
     if let Some(names) = &request.dimension_names {
         let axes = raise_names(names, request.shape.len(), axes)?;
-        if request.attributes.get("axes").is_some_and(|given| Json::from(given) != axes) {
-            return Err(refuse("keeps dimension names in the attribute axes, which has another value"));
+        if request
+            .attributes
+            .get("axes")
+            .is_some_and(|given| Json::from(given) != axes)
+        {
+            return Err(refuse(
+                "keeps dimension names in the attribute axes, which has another value",
+            ));
         }
         members.insert("axes", axes);
     }
@@ -259,7 +309,9 @@ fn check_expressible(request: &ArrayRequest) -> Result<(), MetadataError> {
         return Err(refuse("stores only big-endian numbers"));
     }
     if request.order == Order::F {
-        return Err(refuse("has no choice of element order: the axis order determines it"));
+        return Err(refuse(
+            "has no choice of element order: the axis order determines it",
+        ));
     }
     if request.shard_shape.is_some() {
         return Err(refuse("has no shards"));
@@ -273,14 +325,21 @@ fn check_expressible(request: &ArrayRequest) -> Result<(), MetadataError> {
     let zero = match &request.fill_value {
         FillRequest::Zero => true,
         FillRequest::Value(value) => value.is_zero(),
-        FillRequest::Json(Value::String(text)) if request.data_type == DataType::String => text.is_empty(),
-        FillRequest::Json(Value::Number(number)) => {
-            number.to_string().parse().is_ok_and(|v: f64| v.to_bits() == 0)
+        FillRequest::Json(Value::String(text)) if request.data_type == DataType::String => {
+            text.is_empty()
         }
+        FillRequest::Json(Value::Number(number)) => number
+            .to_string()
+            .parse()
+            .is_ok_and(|v: f64| v.to_bits() == 0),
         FillRequest::Json(_) => false,
         FillRequest::Undefined => return Err(refuse("has no undefined fill value, only 0")),
     };
-    if zero { Ok(()) } else { Err(refuse("has only 0 as fill value")) }
+    if zero {
+        Ok(())
+    } else {
+        Err(refuse("has only 0 as fill value"))
+    }
 }
 
 fn check_sizes(request: &ArrayRequest, elem_size: usize) -> Result<(), MetadataError> {
@@ -295,11 +354,19 @@ fn check_sizes(request: &ArrayRequest, elem_size: usize) -> Result<(), MetadataE
     }
     // Only tensorstore supports datasets without dimensions; Java fails on their blocks.
     if shape.is_empty() || shape.len() > MAX_WRITTEN_RANK {
-        return Err(refuse(format_args!("has 1 to {MAX_WRITTEN_RANK} dimensions, not {}", shape.len())));
+        return Err(refuse(format_args!(
+            "has 1 to {MAX_WRITTEN_RANK} dimensions, not {}",
+            shape.len()
+        )));
     }
     check_lengths(shape)?;
-    if let Some(edge) = chunk_shape.iter().find(|edge| !(1..=MAX_WRITTEN_EDGE).contains(edge)) {
-        return Err(refuse(format_args!("has block sizes from 1 to {MAX_WRITTEN_EDGE}, not {edge}")));
+    if let Some(edge) = chunk_shape
+        .iter()
+        .find(|edge| !(1..=MAX_WRITTEN_EDGE).contains(edge))
+    {
+        return Err(refuse(format_args!(
+            "has block sizes from 1 to {MAX_WRITTEN_EDGE}, not {edge}"
+        )));
     }
     match byte_len(chunk_shape, elem_size) {
         Some(len) if len <= MAX_WRITTEN_EDGE => Ok(()),
@@ -310,16 +377,26 @@ fn check_sizes(request: &ArrayRequest, elem_size: usize) -> Result<(), MetadataE
 }
 
 /// `axes` as tensorstore needs it: a different string for every dimension.
-fn raise_names(names: &[Option<String>], rank: usize, axes: N5Axes) -> Result<Json<'static>, MetadataError> {
-    let given: Option<Vec<&str>> =
-        names.iter().map(|name| name.as_deref().filter(|name| !name.is_empty())).collect();
+fn raise_names(
+    names: &[Option<String>],
+    rank: usize,
+    axes: N5Axes,
+) -> Result<Json<'static>, MetadataError> {
+    let given: Option<Vec<&str>> = names
+        .iter()
+        .map(|name| name.as_deref().filter(|name| !name.is_empty()))
+        .collect();
     let Some(mut given) = given.filter(|given| given.len() == rank) else {
         return Err(refuse("names either all dimensions or none"));
     };
-    if let Some(name) =
-        given.iter().enumerate().find_map(|(i, name)| given[..i].contains(name).then_some(name))
+    if let Some(name) = given
+        .iter()
+        .enumerate()
+        .find_map(|(i, name)| given[..i].contains(name).then_some(name))
     {
-        return Err(refuse(format_args!("cannot have two dimensions named {name}")));
+        return Err(refuse(format_args!(
+            "cannot have two dimensions named {name}"
+        )));
     }
     if axes == N5Axes::Reversed {
         given.reverse();

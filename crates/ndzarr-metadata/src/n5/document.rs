@@ -11,8 +11,14 @@ use crate::{Known, Listing, MetadataError, NodePath, Wanted};
 pub(crate) const NAME: &str = "attributes.json";
 
 /// Members that describe a dataset or a container and are not user attributes of a dataset.
-pub(crate) const RESERVED: [&str; 6] =
-    ["n5", "dimensions", "blockSize", "dataType", "compression", "compressionType"];
+pub(crate) const RESERVED: [&str; 6] = [
+    "n5",
+    "dimensions",
+    "blockSize",
+    "dataType",
+    "compression",
+    "compressionType",
+];
 
 /// Key of a node's document.
 pub(crate) fn key(path: &NodePath) -> String {
@@ -38,8 +44,13 @@ pub(crate) struct Contents {
 impl Contents {
     /// Reads a document, or the absence of one.
     pub(crate) fn read(key: &str, bytes: Option<&[u8]>) -> Result<Self, MetadataError> {
-        let Some(bytes) = bytes else { return Ok(Self::default()) };
-        let mut contents = Self { bytes: Some(Bytes::copy_from_slice(bytes)), ..Self::default() };
+        let Some(bytes) = bytes else {
+            return Ok(Self::default());
+        };
+        let mut contents = Self {
+            bytes: Some(Bytes::copy_from_slice(bytes)),
+            ..Self::default()
+        };
         match json::parse(key, bytes, NonFinite::Accept)? {
             Json::Object(members) => contents.members = members.to_owned(),
             Json::Null => {}
@@ -98,27 +109,42 @@ impl<'a> Spot<'a> {
         for (at, (key, bytes)) in keys.iter().zip(documents).enumerate() {
             let is_replaced = own == Own::IsReplaced && at + 1 == keys.len();
             contents.push(match Contents::read(key, bytes.map(|bytes| &bytes[..])) {
-                Err(_) if is_replaced => Contents { bytes: bytes.cloned(), ..Contents::default() },
+                Err(_) if is_replaced => Contents {
+                    bytes: bytes.cloned(),
+                    ..Contents::default()
+                },
                 read => read?,
             });
         }
         let own = contents.pop().unwrap_or_default();
-        Ok(Self { path, own, ancestors: paths.into_iter().zip(contents).collect() })
+        Ok(Self {
+            path,
+            own,
+            ancestors: paths.into_iter().zip(contents).collect(),
+        })
     }
 
     /// The dataset that contains this place.
     pub(crate) fn enclosing_dataset(&self) -> Option<&NodePath> {
-        self.ancestors.iter().find(|(_, c)| c.describes_dataset(Wanted::Any)).map(|(path, _)| path)
+        self.ancestors
+            .iter()
+            .find(|(_, c)| c.describes_dataset(Wanted::Any))
+            .map(|(path, _)| path)
     }
 
     /// True if an ancestor shows that this is inside a container.
     pub(crate) fn is_inside_container(&self) -> bool {
-        self.ancestors.iter().any(|(_, contents)| contents.get("n5").is_some())
+        self.ancestors
+            .iter()
+            .any(|(_, contents)| contents.get("n5").is_some())
     }
 
     /// Refuses versions that are too new, of this node or of any container around it.
     pub(crate) fn check_versions(&self) -> Result<(), MetadataError> {
-        let all = self.ancestors.iter().map(|(path, contents)| (path, contents));
+        let all = self
+            .ancestors
+            .iter()
+            .map(|(path, contents)| (path, contents));
         for (path, contents) in all.chain([(self.path, &self.own)]) {
             if let Some(version) = contents.get("n5") {
                 version::check(&key(path), version)?;
@@ -134,9 +160,11 @@ impl<'a> Spot<'a> {
             return Ok(true);
         }
         match (self.path.parent(), self.path.name()) {
-            (Some(parent), Some(name)) => {
-                Ok(known.listing(&parent.prefix())?.prefixes.iter().any(|p| p == name))
-            }
+            (Some(parent), Some(name)) => Ok(known
+                .listing(&parent.prefix())?
+                .prefixes
+                .iter()
+                .any(|p| p == name)),
             _ => Ok(false),
         }
     }
@@ -144,5 +172,9 @@ impl<'a> Spot<'a> {
 
 /// True if a listing shows more than the own files of writers.
 pub(crate) fn holds_anything(listing: &Listing) -> bool {
-    listing.keys.iter().chain(&listing.prefixes).any(|name| !is_hidden(name))
+    listing
+        .keys
+        .iter()
+        .chain(&listing.prefixes)
+        .any(|name| !is_hidden(name))
 }

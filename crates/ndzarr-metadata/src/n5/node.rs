@@ -6,12 +6,18 @@ use crate::n5::document::{Contents, key};
 use crate::{Context, Format, MetadataError, N5Axes, Node, NodeKind, NodePath};
 
 /// The array that a document describes.
-pub(crate) fn dataset(path: &NodePath, contents: &Contents, axes: N5Axes) -> Result<Node, MetadataError> {
+pub(crate) fn dataset(
+    path: &NodePath,
+    contents: &Contents,
+    axes: N5Axes,
+) -> Result<Node, MetadataError> {
     let key = key(path);
     let spec = dataset::lower(&key, path.prefix(), &contents.members, axes)?;
     let mut warnings = Vec::new();
     if contents.get("compression").is_none() {
-        warnings.push(format!("{key}: compressionType is a member of N5 1.x, which few programs read"));
+        warnings.push(format!(
+            "{key}: compressionType is a member of N5 1.x, which few programs read"
+        ));
     }
     if let Some(what) = dataset::conflict_of_names(&contents.members, spec.shape.len()) {
         warnings.push(format!("{key}: {what}"));
@@ -21,7 +27,10 @@ pub(crate) fn dataset(path: &NodePath, contents: &Contents, axes: N5Axes) -> Res
         path: path.clone(),
         kind: NodeKind::Array(Box::new(spec)),
         attributes: user_view(&contents.members, true),
-        context: Context { n5_axes: axes, ..Context::default() },
+        context: Context {
+            n5_axes: axes,
+            ..Context::default()
+        },
         documents: documents(key, contents),
         warnings,
     })
@@ -32,12 +41,18 @@ pub(crate) fn group(path: &NodePath, contents: &Contents, context: Context) -> N
     let key = key(path);
     let mut warnings = Vec::new();
     if let Some(kind) = contents.other_kind {
-        warnings.push(format!("{key} is {kind}, not an object: the group has no attributes"));
+        warnings.push(format!(
+            "{key} is {kind}, not an object: the group has no attributes"
+        ));
     }
     Node {
         format: Format::N5,
         path: path.clone(),
-        kind: if contents.bytes.is_some() { NodeKind::Group } else { NodeKind::ImplicitGroup },
+        kind: if contents.bytes.is_some() {
+            NodeKind::Group
+        } else {
+            NodeKind::ImplicitGroup
+        },
         attributes: user_view(&contents.members, false),
         context,
         documents: documents(key, contents),
@@ -46,5 +61,9 @@ pub(crate) fn group(path: &NodePath, contents: &Contents, context: Context) -> N
 }
 
 fn documents(key: String, contents: &Contents) -> Vec<(String, bytes::Bytes)> {
-    contents.bytes.iter().map(|bytes| (key.clone(), bytes.clone())).collect()
+    contents
+        .bytes
+        .iter()
+        .map(|bytes| (key.clone(), bytes.clone()))
+        .collect()
 }

@@ -3,16 +3,16 @@
 use bytes::Bytes;
 use ndzarr_json::JsonText;
 use ndzarr_model::{
-    ArraySpec, BloscCname, BloscConfig, BloscShuffle, CodecConfig, CodecSpec, DataType, EdgeBlocks, Endian,
-    FillValue, IndexLocation, KeyEncoding, LzmaConfig, LzmaFormat,
+    ArraySpec, BloscCname, BloscConfig, BloscShuffle, CodecConfig, CodecSpec, DataType, EdgeBlocks,
+    Endian, FillValue, IndexLocation, KeyEncoding, LzmaConfig, LzmaFormat,
 };
 use serde_json::{Value, json};
 
 use crate::known::Stop;
 use crate::{
-    ArrayRequest, AttributeChange, CodecRequest, CreateOptions, Creation, ExistingDocument, FillRequest,
-    Format, Known, Listing, MemberKind, MetadataError, N5Axes, N5GroupDocuments, Node, NodeKind, NodePath,
-    OpenOptions, Order, Wanted,
+    ArrayRequest, AttributeChange, CodecRequest, CreateOptions, Creation, ExistingDocument,
+    FillRequest, Format, Known, Listing, MemberKind, MetadataError, N5Axes, N5GroupDocuments, Node,
+    NodeKind, NodePath, OpenOptions, Order, Wanted,
 };
 
 mod changes;
@@ -35,7 +35,10 @@ pub(super) fn try_with<T>(
             Err(Stop::Need(crate::Need::Documents(keys))) => {
                 for key in keys {
                     let value = store.iter().find(|(k, _)| *k == key);
-                    known.add_document(key, value.map(|(_, v)| Bytes::copy_from_slice(v.as_bytes())));
+                    known.add_document(
+                        key,
+                        value.map(|(_, v)| Bytes::copy_from_slice(v.as_bytes())),
+                    );
                 }
             }
             Err(Stop::Need(crate::Need::Presence(keys))) => {
@@ -166,7 +169,9 @@ pub(super) fn create(
     request: &ArrayRequest,
     options: &CreateOptions,
 ) -> Result<Creation, MetadataError> {
-    try_with(store, |known| super::create_array(&path(at), request, known, options))
+    try_with(store, |known| {
+        super::create_array(&path(at), request, known, options)
+    })
 }
 
 pub(super) fn create_group(
@@ -176,15 +181,16 @@ pub(super) fn create_group(
     options: &CreateOptions,
 ) -> Result<Creation, MetadataError> {
     let given = attributes(given);
-    try_with(store, |known| super::create_group(&path(at), &given, known, options))
+    try_with(store, |known| {
+        super::create_group(&path(at), &given, known, options)
+    })
 }
 
 pub(super) fn n5() -> CreateOptions {
     CreateOptions::new(Format::N5)
 }
 
-pub(super) const RAW: &str =
-    r#"{"dataType":"uint8","compression":{"type":"raw"},"blockSize":[5,4],"dimensions":[7,5],"k":1}"#;
+pub(super) const RAW: &str = r#"{"dataType":"uint8","compression":{"type":"raw"},"blockSize":[5,4],"dimensions":[7,5],"k":1}"#;
 
 pub(super) fn node(store: &[(&str, &str)], at: &str) -> Node {
     open(store, at).expect("valid").expect("there")

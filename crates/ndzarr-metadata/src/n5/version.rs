@@ -46,12 +46,22 @@ pub(crate) fn parse(value: &Json<'_>) -> [u64; 3] {
         _ => "",
     };
     let mut numbers = [0; 3];
-    let Some(start) = text.find(|c: char| c.is_ascii_digit()) else { return numbers };
+    let Some(start) = text.find(|c: char| c.is_ascii_digit()) else {
+        return numbers;
+    };
     let mut rest = &text[start..];
     for (i, number) in numbers.iter_mut().enumerate() {
-        let digits = if i == 0 { Some(rest) } else { rest.strip_prefix('.') };
-        let Some(digits) = digits.filter(|d| d.starts_with(|c: char| c.is_ascii_digit())) else { break };
-        let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+        let digits = if i == 0 {
+            Some(rest)
+        } else {
+            rest.strip_prefix('.')
+        };
+        let Some(digits) = digits.filter(|d| d.starts_with(|c: char| c.is_ascii_digit())) else {
+            break;
+        };
+        let end = digits
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(digits.len());
         // A number with more digits than fit is always too high.
         *number = digits[..end].parse().unwrap_or(u64::MAX);
         rest = &digits[end..];
@@ -62,7 +72,11 @@ pub(crate) fn parse(value: &Json<'_>) -> [u64; 3] {
 /// Checks that a container of this version can be read, as Java does: by the major number only.
 pub(crate) fn check(key: &str, value: &Json<'_>) -> Result<(), MetadataError> {
     if parse(value)[0] > MAX_MAJOR {
-        return Err(MetadataError::unsupported(key, "N5 version", crate::json::show(value)));
+        return Err(MetadataError::unsupported(
+            key,
+            "N5 version",
+            crate::json::show(value),
+        ));
     }
     Ok(())
 }
@@ -98,8 +112,13 @@ mod tests {
             assert!(check("attributes.json", &json!(good)).is_ok(), "{good}");
         }
         for bad in ["5.0.0", "5", "v17.0", "99999999999999999999999.0.0"] {
-            let error = check("attributes.json", &json!(bad)).expect_err(bad).to_string();
-            assert!(error.contains("attributes.json") && error.contains(bad), "{error}");
+            let error = check("attributes.json", &json!(bad))
+                .expect_err(bad)
+                .to_string();
+            assert!(
+                error.contains("attributes.json") && error.contains(bad),
+                "{error}"
+            );
         }
     }
 }

@@ -9,8 +9,8 @@ use crate::operations::consolidated;
 use crate::operations::open::find;
 use crate::v3::alike::Alike;
 use crate::{
-    Consolidated, Format, Known, Listing, Member, MemberKind, MetadataError, Node, NodeKind, NodePath,
-    OpenOptions, Resolved, Wanted, draft, n5, v2, v3,
+    Consolidated, Format, Known, Listing, Member, MemberKind, MetadataError, Node, NodeKind,
+    NodePath, OpenOptions, Resolved, Wanted, draft, n5, v2, v3,
 };
 
 /// The children of a group, sorted by name; an array has none. The children of a node that was
@@ -119,7 +119,10 @@ impl<'g> Children<'g> {
         options: OpenOptions,
     ) -> Result<Resolved<Self>, MetadataError> {
         options.limits.check_documents(known)?;
-        let options = OpenOptions { format: Some(group.format), ..options };
+        let options = OpenOptions {
+            format: Some(group.format),
+            ..options
+        };
         let first = OnceLock::new();
         let mut children = Self {
             group,
@@ -152,9 +155,15 @@ impl<'g> Children<'g> {
             return Ok(());
         }
         if group.format == Format::Zarr3 {
-            let known = self.consolidated.as_ref().map_or(known, |consolidated| consolidated.known());
+            let known = self
+                .consolidated
+                .as_ref()
+                .map_or(known, |consolidated| consolidated.known());
             let listing = known.listing(&group.path.prefix())?;
-            let paths = listing.child_names().into_iter().filter_map(|name| v3::child_path(group, name));
+            let paths = listing
+                .child_names()
+                .into_iter()
+                .filter_map(|name| v3::child_path(group, name));
             let candidate = |path: NodePath| {
                 let key = v3::document_key(&path);
                 Candidate::Document(path, key)
@@ -163,7 +172,11 @@ impl<'g> Children<'g> {
             return Ok(());
         }
         if let Some(consolidated) = &self.consolidated {
-            self.candidates = consolidated.members(group)?.into_iter().map(Candidate::Member).collect();
+            self.candidates = consolidated
+                .members(group)?
+                .into_iter()
+                .map(Candidate::Member)
+                .collect();
             return Ok(());
         }
         let (prefix, above, layout) = match group.format {
@@ -260,7 +273,11 @@ impl<'g> Children<'g> {
     ///
     /// # Panics
     /// `at` is out of range.
-    pub fn open(&self, at: usize, known: &Known) -> Result<Resolved<Option<OpenedChild>>, MetadataError> {
+    pub fn open(
+        &self,
+        at: usize,
+        known: &Known,
+    ) -> Result<Resolved<Option<OpenedChild>>, MetadataError> {
         resolve(match &self.candidates[at] {
             Candidate::Document(path, key) => self.by_document(path, key, known),
             Candidate::Part(part) => self.by_listing(part, known),
@@ -268,9 +285,19 @@ impl<'g> Children<'g> {
         })
     }
 
-    fn by_document(&self, path: &NodePath, key: &str, known: &Known) -> Result<Option<OpenedChild>, Stop> {
-        let known = self.consolidated.as_ref().map_or(known, |consolidated| consolidated.known());
-        let [Some(document)] = known.documents([key])? else { return Ok(None) };
+    fn by_document(
+        &self,
+        path: &NodePath,
+        key: &str,
+        known: &Known,
+    ) -> Result<Option<OpenedChild>, Stop> {
+        let known = self
+            .consolidated
+            .as_ref()
+            .map_or(known, |consolidated| consolidated.known());
+        let [Some(document)] = known.documents([key])? else {
+            return Ok(None);
+        };
         let alike = self.first.get().and_then(Option::as_ref);
         let alike = alike.and_then(|alike| alike.open(path, key, document, &self.options));
         let opened = match alike {
@@ -302,12 +329,18 @@ impl<'g> Children<'g> {
     fn by_listing(&self, part: &Listing, known: &Known) -> Result<Option<OpenedChild>, Stop> {
         self.options.limits.check_documents(known)?;
         match own_error(listed(self.group, known))? {
-            Ok(members) => {
-                members.into_iter().next().map(|member| self.open_member(member, known)).transpose()
-            }
+            Ok(members) => members
+                .into_iter()
+                .next()
+                .map(|member| self.open_member(member, known))
+                .transpose(),
             Err(error) => {
                 let name = part.prefixes.first().cloned().unwrap_or_default();
-                Ok(Some(OpenedChild { name, kind: None, node: Err(error) }))
+                Ok(Some(OpenedChild {
+                    name,
+                    kind: None,
+                    node: Err(error),
+                }))
             }
         }
     }
@@ -318,12 +351,19 @@ impl<'g> Children<'g> {
             MemberKind::Array => Wanted::Array,
             MemberKind::Group => Wanted::Group,
         };
-        let options = OpenOptions { wanted, ..self.options.clone() };
+        let options = OpenOptions {
+            wanted,
+            ..self.options.clone()
+        };
         let node = match &self.consolidated {
             Some(consolidated) => consolidated.open(&path, &options).map_err(Stop::Error),
             None => find(&path, known, &options),
         };
-        Ok(OpenedChild { name: member.name, kind: Some(member.kind), node: own_error(node)?.map(Arc::new) })
+        Ok(OpenedChild {
+            name: member.name,
+            kind: Some(member.kind),
+            node: own_error(node)?.map(Arc::new),
+        })
     }
 }
 
@@ -345,8 +385,14 @@ mod tests {
     use crate::{Context, Need, members};
 
     const DOCUMENTS: [(&str, &str); 7] = [
-        ("g/a/zarr.json", r#"{"zarr_format": 3, "node_type": "array"}"#),
-        ("g/b/zarr.json", r#"{"zarr_format": 3, "node_type": "group"}"#),
+        (
+            "g/a/zarr.json",
+            r#"{"zarr_format": 3, "node_type": "array"}"#,
+        ),
+        (
+            "g/b/zarr.json",
+            r#"{"zarr_format": 3, "node_type": "group"}"#,
+        ),
         ("g/a/.zarray", "{}"),
         ("g/a/.zgroup", "{}"),
         ("g/b/.zgroup", "{}"),
@@ -396,9 +442,22 @@ mod tests {
     #[test]
     fn all_that_are_found_are_the_members_of_the_group() {
         let strings = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
-        for format in [Format::Zarr2, Format::Zarr3, Format::N5, Format::DraftA, Format::DraftB] {
+        for format in [
+            Format::Zarr2,
+            Format::Zarr3,
+            Format::N5,
+            Format::DraftA,
+            Format::DraftB,
+        ] {
             let node = group(format);
-            let keys = ["a.array.json", "a.group.json", "c.array.json", "x.json", ".array.json", "zarr.json"];
+            let keys = [
+                "a.array.json",
+                "a.group.json",
+                "c.array.json",
+                "x.json",
+                ".array.json",
+                "zarr.json",
+            ];
             let listing = Listing {
                 keys: strings(&keys),
                 prefixes: strings(&["b", "a", "c", "a", "__a", ".a", "..", "d\\e", ""]),
@@ -410,14 +469,24 @@ mod tests {
             let mut known = Known::new();
             known.add_listing(&prefixes[0], listing);
             let children = ask(&mut known, list).expect("a listing");
-            let open =
-                |at| ask(&mut children.known(at), |known| children.open(at, known)).expect("plain documents");
-            let member = |child: OpenedChild| Member { name: child.name, kind: child.kind.expect("valid") };
+            let open = |at| {
+                ask(&mut children.known(at), |known| children.open(at, known))
+                    .expect("plain documents")
+            };
+            let member = |child: OpenedChild| Member {
+                name: child.name,
+                kind: child.kind.expect("valid"),
+            };
             let mut found: Vec<Member> = (0..children.len()).filter_map(open).map(member).collect();
             found.sort_by(|a, b| a.name.cmp(&b.name));
             let whole = ask(&mut known, |known| members(&node, known)).expect("plain documents");
             assert_eq!(found, whole, "{format}");
-            let kind = |name: &str| whole.iter().find(|member| member.name == name).map(|member| member.kind);
+            let kind = |name: &str| {
+                whole
+                    .iter()
+                    .find(|member| member.name == name)
+                    .map(|member| member.kind)
+            };
             assert_eq!(
                 (kind("a"), kind("b")),
                 (Some(MemberKind::Array), Some(MemberKind::Group)),

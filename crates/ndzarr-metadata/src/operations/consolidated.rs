@@ -11,13 +11,13 @@ use crate::json::spans::{self, Span, last};
 use crate::known::{Stop, resolve};
 use crate::v3::inline::{MEMBER, inline};
 use crate::{
-    ConsolidatedUse, Format, Known, Limits, Member, MetadataError, Node, NodeKind, NodePath, OpenOptions,
-    Resolved, draft, v2, v3,
+    ConsolidatedUse, Format, Known, Limits, Member, MetadataError, Node, NodeKind, NodePath,
+    OpenOptions, Resolved, draft, v2, v3,
 };
 
 pub use refresh::{
-    DocumentChange, consolidate, consolidated_keys, copies_stand_alone, has_copies, has_no_copies_yet,
-    node_documents, refresh_consolidated,
+    DocumentChange, consolidate, consolidated_keys, copies_stand_alone, has_copies,
+    has_no_copies_yet, node_documents, refresh_consolidated,
 };
 
 /// Name of the document in v2, and its suffix in the draft's dialect B.
@@ -69,7 +69,11 @@ pub fn consolidated(
     resolve(find(node, known, uses))
 }
 
-fn find(node: &Node, known: &Known, uses: ConsolidatedUse) -> Result<Option<Arc<Consolidated>>, Stop> {
+fn find(
+    node: &Node,
+    known: &Known,
+    uses: ConsolidatedUse,
+) -> Result<Option<Arc<Consolidated>>, Stop> {
     if uses == ConsolidatedUse::Ignore || matches!(node.kind, NodeKind::Array(_)) {
         return Ok(None);
     }
@@ -79,14 +83,22 @@ fn find(node: &Node, known: &Known, uses: ConsolidatedUse) -> Result<Option<Arc<
     let found = match (node.format, consolidated_key(node)) {
         (_, None) => None,
         (Format::Zarr3, Some(key)) => {
-            let own = node.documents.iter().find(|(name, _)| *name == key).map(|(_, bytes)| bytes);
+            let own = node
+                .documents
+                .iter()
+                .find(|(name, _)| *name == key)
+                .map(|(_, bytes)| bytes);
             own.map(|bytes| read(node.format, &node.path, &key, bytes, &node.context.limits))
                 .transpose()?
                 .flatten()
         }
         (format, Some(key)) => {
             let [bytes] = known.documents([&key])?;
-            let base = if format == Format::Zarr2 { node.path.clone() } else { NodePath::root() };
+            let base = if format == Format::Zarr2 {
+                node.path.clone()
+            } else {
+                NodePath::root()
+            };
             match bytes.map(|bytes| read(format, &base, &key, bytes, &node.context.limits)) {
                 None => None,
                 Some(Ok(found)) => found,
@@ -108,8 +120,12 @@ fn find(node: &Node, known: &Known, uses: ConsolidatedUse) -> Result<Option<Arc<
 
 /// The consolidated metadata in which a node was found, if any.
 pub(crate) fn around(node: &Node, known: &Known) -> Result<Option<Consolidated>, Stop> {
-    let Some(base) = &node.context.consolidated_in else { return Ok(None) };
-    let Some(key) = key_at(node.format, base) else { return Ok(None) };
+    let Some(base) = &node.context.consolidated_in else {
+        return Ok(None);
+    };
+    let Some(key) = key_at(node.format, base) else {
+        return Ok(None);
+    };
     let [bytes] = known.documents([&key])?;
     let read = bytes.map(|bytes| read(node.format, base, &key, bytes, &node.context.limits));
     Ok(read.transpose()?.flatten())
@@ -125,23 +141,36 @@ fn read(
     limits: &Limits,
 ) -> Result<Option<Consolidated>, MetadataError> {
     let mut documents = Vec::new();
-    let mut add =
-        |name: String, (_, range): &Span<'_>| documents.push((name, Some(bytes.slice(range.clone()))));
-    let prefix = if format == Format::DraftB { String::new() } else { base.prefix() };
+    let mut add = |name: String, (_, range): &Span<'_>| {
+        documents.push((name, Some(bytes.slice(range.clone()))))
+    };
+    let prefix = if format == Format::DraftB {
+        String::new()
+    } else {
+        base.prefix()
+    };
     match format {
         Format::Zarr3 => {
-            let Some((_, entries)) = inline(key, bytes)? else { return Ok(None) };
+            let Some((_, entries)) = inline(key, bytes)? else {
+                return Ok(None);
+            };
             for entry in entries.iter().filter(|(name, _)| is_relative(name)) {
                 add([&*prefix, &*entry.0, "/", v3::DOCUMENT].concat(), entry);
             }
         }
         Format::Zarr2 => {
-            for entry in entries(key, bytes)?.iter().filter(|(name, _)| is_document_of_v2(name)) {
+            for entry in entries(key, bytes)?
+                .iter()
+                .filter(|(name, _)| is_document_of_v2(name))
+            {
                 add([&*prefix, &*entry.0].concat(), entry);
             }
         }
         Format::DraftB => {
-            for entry in entries(key, bytes)?.iter().filter(|(name, _)| is_relative(name)) {
+            for entry in entries(key, bytes)?
+                .iter()
+                .filter(|(name, _)| is_relative(name))
+            {
                 add(entry.0.to_string(), entry);
             }
         }
@@ -156,8 +185,14 @@ fn read(
         Format::DraftB if !known.has(v3::DOCUMENT) => return Ok(None),
         _ => {}
     }
-    known.values().try_for_each(|(key, bytes)| limits.check_document(key, bytes))?;
-    Ok(Some(Consolidated { base: base.clone(), format, known }))
+    known
+        .values()
+        .try_for_each(|(key, bytes)| limits.check_document(key, bytes))?;
+    Ok(Some(Consolidated {
+        base: base.clone(),
+        format,
+        known,
+    }))
 }
 
 /// The entries of a `.zmetadata`.
@@ -167,9 +202,18 @@ pub(crate) fn entries<'a>(key: &str, bytes: &'a [u8]) -> Result<Vec<Span<'a>>, M
         Some(b"1") => {}
         Some(other) => {
             let version = String::from_utf8_lossy(&other[..other.len().min(80)]).into_owned();
-            return Err(MetadataError::unsupported(key, "zarr_consolidated_format", version));
+            return Err(MetadataError::unsupported(
+                key,
+                "zarr_consolidated_format",
+                version,
+            ));
         }
-        None => return Err(MetadataError::invalid(key, "has no zarr_consolidated_format")),
+        None => {
+            return Err(MetadataError::invalid(
+                key,
+                "has no zarr_consolidated_format",
+            ));
+        }
     }
     match last(&top, "metadata") {
         Some(range) => spans::members(key, bytes, range.clone()),
@@ -179,7 +223,10 @@ pub(crate) fn entries<'a>(key: &str, bytes: &'a [u8]) -> Result<Vec<Span<'a>>, M
 
 /// True if a name can be a path below a group.
 pub(crate) fn is_relative(name: &str) -> bool {
-    !name.contains(['\\', '\0']) && name.split('/').all(|segment| !matches!(segment, "" | "." | ".."))
+    !name.contains(['\\', '\0'])
+        && name
+            .split('/')
+            .all(|segment| !matches!(segment, "" | "." | ".."))
 }
 
 fn is_document_of_v2(name: &str) -> bool {
@@ -194,7 +241,9 @@ fn check_parents(base: &NodePath, key: &str, known: &Known) -> Result<(), Metada
     let mut last = base.as_str();
     for (document, _) in known.values() {
         let node = document.strip_suffix("/zarr.json").unwrap_or(document);
-        let Some((parent, _)) = node.rsplit_once('/') else { continue };
+        let Some((parent, _)) = node.rsplit_once('/') else {
+            continue;
+        };
         if parent == last || parent == base.as_str() {
             continue;
         }
@@ -224,19 +273,29 @@ impl Consolidated {
             Some(node) => Ok(node),
             None => {
                 let path = format!("{path} (in the consolidated metadata of {})", self.base);
-                Err(MetadataError::NotFound { path, tried: Vec::new() })
+                Err(MetadataError::NotFound {
+                    path,
+                    tried: Vec::new(),
+                })
             }
         }
     }
 
     fn find(&self, path: &NodePath, options: &OpenOptions) -> Result<Option<Node>, MetadataError> {
-        let options = OpenOptions { format: Some(self.format), ..options.clone() };
+        let options = OpenOptions {
+            format: Some(self.format),
+            ..options.clone()
+        };
         let found = match self.format {
             Format::Zarr2 => v2::open(path, &self.known, &options),
             Format::Zarr3 => v3::open(path, &self.known, &options),
-            Format::DraftA | Format::DraftB | Format::N5 => draft::open(path, &self.known, &options),
+            Format::DraftA | Format::DraftB | Format::N5 => {
+                draft::open(path, &self.known, &options)
+            }
         };
-        let Some(node) = settled(found).map_err(|error| self.of_copy(error))? else { return Ok(None) };
+        let Some(node) = settled(found).map_err(|error| self.of_copy(error))? else {
+            return Ok(None);
+        };
         self.own(node, &options).map(Some)
     }
 
@@ -337,7 +396,11 @@ pub(crate) fn candidates(
         }
     }
     if may_be(Format::Zarr2) {
-        candidates.push((format!("{}{DOCUMENT}", path.prefix()), Format::Zarr2, path.clone()));
+        candidates.push((
+            format!("{}{DOCUMENT}", path.prefix()),
+            Format::Zarr2,
+            path.clone(),
+        ));
     }
     if may_be(Format::DraftB) && draft::is_dialect_b(known, options)? {
         candidates.push((DRAFT_DOCUMENT.to_owned(), Format::DraftB, NodePath::root()));

@@ -1,12 +1,14 @@
 //! Describes an array of one format in another, as far as its documents go.
 
-use ndzarr_model::{ArraySpec, CodecConfig, CodecSpec, DataType, FillValue, KeyEncoding, VlenConfig};
+use ndzarr_model::{
+    ArraySpec, CodecConfig, CodecSpec, DataType, FillValue, KeyEncoding, VlenConfig,
+};
 
 use crate::json::Json;
 use crate::v3::codecs::zarr3_chain;
 use crate::{
-    ArrayRequest, CodecRequest, CreateOptions, FillRequest, Format, Known, MetadataError, Node, NodePath,
-    Resolved, create_array, v3,
+    ArrayRequest, CodecRequest, CreateOptions, FillRequest, Format, Known, MetadataError, Node,
+    NodePath, Resolved, create_array, v3,
 };
 
 /// The node that a request would create in an empty store: checks whether a format can express it
@@ -22,9 +24,10 @@ pub fn check_request(
     let nothing = Known::closed(String::new(), Vec::new());
     match create_array(path, request, &nothing, options)? {
         Resolved::Done(creation) => Ok(creation.node),
-        Resolved::Need(need) => {
-            Err(MetadataError::inexpressible(options.format, format_args!("{need:?} cannot be answered")))
-        }
+        Resolved::Need(need) => Err(MetadataError::inexpressible(
+            options.format,
+            format_args!("{need:?} cannot be answered"),
+        )),
     }
 }
 
@@ -32,21 +35,32 @@ pub fn check_request(
 /// the format cannot express it. Fill value, names and attributes are not set. The chunk keys are
 /// those of the given array if `keep_keys` asks for that and the format can spell them.
 #[must_use]
-pub fn keep_chunks(spec: &ArraySpec, options: &CreateOptions, keys: KeptKeys) -> Option<ArrayRequest> {
+pub fn keep_chunks(
+    spec: &ArraySpec,
+    options: &CreateOptions,
+    keys: KeptKeys,
+) -> Option<ArrayRequest> {
     let mut request = ArrayRequest::like(spec);
     request.chunk_edges.clone_from(&spec.chunk_edges);
     request.custom_grid.clone_from(&spec.custom_grid);
     // The effort of a compressor does not matter to readers.
-    let codecs: Vec<CodecSpec> = spec.codecs.iter().map(|codec| codec.config.clone().into()).collect();
+    let codecs: Vec<CodecSpec> = spec
+        .codecs
+        .iter()
+        .map(|codec| codec.config.clone().into())
+        .collect();
     match options.format {
         Format::Zarr3 => {
             let codecs = zarr3_chain(&codecs).ok()?;
-            let list = v3::codecs::raise(&codecs, &spec.data_type.layout(), spec.shape.len()).ok()?;
+            let list =
+                v3::codecs::raise(&codecs, &spec.data_type.layout(), spec.shape.len()).ok()?;
             request.codecs = CodecRequest::Json(Json::Array(list).to_value());
             if let (KeptKeys::Same, Some(separator)) = (keys, v2_separator(spec.keys.encoding)) {
                 request.key_encoding = Some("v2".to_owned());
                 request.separator = Some(separator);
-            } else if let (KeptKeys::Same, KeyEncoding::Default { separator }) = (keys, spec.keys.encoding) {
+            } else if let (KeptKeys::Same, KeyEncoding::Default { separator }) =
+                (keys, spec.keys.encoding)
+            {
                 request.separator = Some(separator);
             }
         }
@@ -57,12 +71,18 @@ pub fn keep_chunks(spec: &ArraySpec, options: &CreateOptions, keys: KeptKeys) ->
             }
         }
         Format::DraftA | Format::DraftB => {
-            let position = codecs.iter().position(|codec| matches!(codec.config, CodecConfig::Sharding(_)));
+            let position = codecs
+                .iter()
+                .position(|codec| matches!(codec.config, CodecConfig::Sharding(_)));
             let inner = match position.map(|at| (at, &codecs[at].config)) {
                 Some((0, CodecConfig::Sharding(sharding))) if codecs.len() == 1 => {
                     request.shard_shape = Some(spec.unit_shape.clone());
                     request.chunk_shape.clone_from(&sharding.chunk_shape);
-                    sharding.codecs.iter().map(|codec| codec.config.clone().into()).collect()
+                    sharding
+                        .codecs
+                        .iter()
+                        .map(|codec| codec.config.clone().into())
+                        .collect()
                 }
                 Some(_) => return None,
                 None => codecs,
@@ -70,13 +90,17 @@ pub fn keep_chunks(spec: &ArraySpec, options: &CreateOptions, keys: KeptKeys) ->
             request.codecs = CodecRequest::Neutral(chain(&inner, &mut request)?);
         }
         Format::N5 => {
-            let (CodecConfig::N5Block(block), _) =
-                codecs.split_last().map(|(last, rest)| (&last.config, rest))?
+            let (CodecConfig::N5Block(block), _) = codecs
+                .split_last()
+                .map(|(last, rest)| (&last.config, rest))?
             else {
                 return None;
             };
             request.edge_blocks = block.edge_blocks;
-            let compression = block.compression.iter().map(|codec| codec.config.clone().into());
+            let compression = block
+                .compression
+                .iter()
+                .map(|codec| codec.config.clone().into());
             request.codecs = CodecRequest::Neutral(compression.collect());
         }
     }
@@ -95,7 +119,10 @@ pub fn keep_chunks(spec: &ArraySpec, options: &CreateOptions, keys: KeptKeys) ->
 /// there.
 #[must_use]
 pub fn are_n5_blocks(codecs: &[CodecSpec], format: Format) -> bool {
-    format != Format::N5 && codecs.iter().any(|codec| matches!(codec.config, CodecConfig::N5Block(_)))
+    format != Format::N5
+        && codecs
+            .iter()
+            .any(|codec| matches!(codec.config, CodecConfig::N5Block(_)))
 }
 
 /// Which keys chunks should have.

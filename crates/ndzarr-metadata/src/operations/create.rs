@@ -7,8 +7,8 @@ use crate::known::resolve;
 use crate::request::NewNode;
 use crate::shared::request_parts;
 use crate::{
-    ArrayRequest, CreateOptions, Creation, Document, Erasure, Format, Known, Limits, MetadataError, Node,
-    NodePath, Resolved, draft, n5, v2, v3,
+    ArrayRequest, CreateOptions, Creation, Document, Erasure, Format, Known, Limits, MetadataError,
+    Node, NodePath, Resolved, draft, n5, v2, v3,
 };
 
 /// The documents that create an array at a path, including those of missing groups above it.
@@ -54,7 +54,9 @@ fn create(
         (Format::Zarr3, new) => v3::create(path, new, known, options),
         (Format::DraftA | Format::DraftB, new) => draft::create(path, new, known, options),
         (Format::N5, NewNode::Array(request)) => n5::create_array(path, request, known, options),
-        (Format::N5, NewNode::Group(attributes)) => n5::create_group(path, attributes, known, options),
+        (Format::N5, NewNode::Group(attributes)) => {
+            n5::create_group(path, attributes, known, options)
+        }
     })
     .and_then(|resolved| check_limits(resolved, &options.limits))
     .map_err(|error| of_request(error, known, options.format))
@@ -66,7 +68,8 @@ fn check_limits(
     limits: &Limits,
 ) -> Result<Resolved<Creation>, MetadataError> {
     if let Resolved::Done(Creation { node, put, .. }) = &mut resolved {
-        put.iter().try_for_each(|document| limits.check_document(&document.key, &document.value))?;
+        put.iter()
+            .try_for_each(|document| limits.check_document(&document.key, &document.value))?;
         if let (Some(spec), Some((key, _))) = (node.kind.array(), node.documents.first()) {
             limits.check_array(key, spec)?;
         }

@@ -49,7 +49,10 @@ pub fn missing_element(
     if fill_value_is_missing(format) && spec.fill_value.is_defined() {
         return Ok(Some(spec.fill_value.clone()));
     }
-    let Some(value) = attributes.get(MISSING_VALUE).filter(|value| !value.is_null()) else {
+    let Some(value) = attributes
+        .get(MISSING_VALUE)
+        .filter(|value| !value.is_null())
+    else {
         return Ok(None);
     };
     let one = match value {
@@ -81,7 +84,9 @@ pub fn missing_attribute(data_type: &DataType, element: &FillValue) -> Option<Va
         DataType::Complex { .. } => {
             let kind = FloatKind::of(data_type)?;
             let parts = bytes.chunks_exact(kind.size());
-            parts.map(|part| wide(kind, part).map(coded)).collect::<Option<Value>>()?
+            parts
+                .map(|part| wide(kind, part).map(coded))
+                .collect::<Option<Value>>()?
         }
         _ => return None,
     })
@@ -92,9 +97,13 @@ pub fn missing_attribute(data_type: &DataType, element: &FillValue) -> Option<Va
 pub fn is_always_missing(data_type: &DataType, element: &FillValue) -> bool {
     let bytes = element.bytes();
     match data_type {
-        DataType::DateTime64 { .. } | DataType::TimeDelta64 { .. } => bytes == i64::MIN.to_ne_bytes(),
+        DataType::DateTime64 { .. } | DataType::TimeDelta64 { .. } => {
+            bytes == i64::MIN.to_ne_bytes()
+        }
         data_type => FloatKind::of(data_type).is_some_and(|kind| {
-            bytes.chunks_exact(kind.size()).any(|part| wide(kind, part).is_some_and(f64::is_nan))
+            bytes
+                .chunks_exact(kind.size())
+                .any(|part| wide(kind, part).is_some_and(f64::is_nan))
         }),
     }
 }
@@ -123,7 +132,10 @@ fn element(data_type: &DataType, value: &Value) -> Option<Vec<u8>> {
 
 /// A float in base64 as a number of JSON, or its name; others as they are.
 fn float(value: &Value) -> Json<'static> {
-    let bytes = value.as_str().and_then(base64::decode).and_then(|bytes| bytes.try_into().ok());
+    let bytes = value
+        .as_str()
+        .and_then(base64::decode)
+        .and_then(|bytes| bytes.try_into().ok());
     match bytes.map(f64::from_le_bytes) {
         None => value.into(),
         Some(float) if float.is_nan() => "NaN".into(),
@@ -139,7 +151,9 @@ fn wide(kind: FloatKind, bytes: &[u8]) -> Option<f64> {
         (FloatKind::F64, _) => f64::from_ne_bytes(bytes.try_into().ok()?),
         (FloatKind::F32, _) => f32::from_ne_bytes(bytes.try_into().ok()?).into(),
         (FloatKind::F16, &[a, b]) => half(u16::from_ne_bytes([a, b])),
-        (FloatKind::BF16, &[a, b]) => f32::from_bits(u32::from(u16::from_ne_bytes([a, b])) << 16).into(),
+        (FloatKind::BF16, &[a, b]) => {
+            f32::from_bits(u32::from(u16::from_ne_bytes([a, b])) << 16).into()
+        }
         (kind, &[byte]) => match name(kind, byte.into()) {
             FloatName::Number(text) => text.parse().ok()?,
             FloatName::Infinity => f64::INFINITY,
@@ -175,27 +189,61 @@ mod tests {
     fn attributes_are_those_of_xarray() {
         let float = |bits| DataType::Float { bits };
         for (data_type, bytes, attribute) in [
-            (float(64), (-9999_f64).to_ne_bytes().to_vec(), json!("AAAAAICHw8A=")),
-            (float(32), f32::NAN.to_ne_bytes().to_vec(), json!("AAAAAAAA+H8=")),
+            (
+                float(64),
+                (-9999_f64).to_ne_bytes().to_vec(),
+                json!("AAAAAICHw8A="),
+            ),
+            (
+                float(32),
+                f32::NAN.to_ne_bytes().to_vec(),
+                json!("AAAAAAAA+H8="),
+            ),
             // 1e20 as a float32 is 100000002004087734272.
-            (float(32), 1e20_f32.to_ne_bytes().to_vec(), json!("AAAAgB2vFUQ=")),
+            (
+                float(32),
+                1e20_f32.to_ne_bytes().to_vec(),
+                json!("AAAAgB2vFUQ="),
+            ),
             // 0.1 as a float16 is 0.0999755859375.
-            (float(16), 0x2e66_u16.to_ne_bytes().to_vec(), json!("AAAAAACYuT8=")),
-            (float(16), 0xfc00_u16.to_ne_bytes().to_vec(), json!("AAAAAAAA8P8=")),
-            (DataType::UInt { bits: 64 }, u64::MAX.to_ne_bytes().to_vec(), json!(u64::MAX)),
+            (
+                float(16),
+                0x2e66_u16.to_ne_bytes().to_vec(),
+                json!("AAAAAACYuT8="),
+            ),
+            (
+                float(16),
+                0xfc00_u16.to_ne_bytes().to_vec(),
+                json!("AAAAAAAA8P8="),
+            ),
+            (
+                DataType::UInt { bits: 64 },
+                u64::MAX.to_ne_bytes().to_vec(),
+                json!(u64::MAX),
+            ),
             (DataType::Int { bits: 8 }, vec![0xff], json!(-1)),
             (DataType::Bool, vec![0], json!(false)),
             (
                 DataType::Complex { bits: 64 },
-                [1.5_f32, 0.0].iter().flat_map(|part| part.to_ne_bytes()).collect(),
+                [1.5_f32, 0.0]
+                    .iter()
+                    .flat_map(|part| part.to_ne_bytes())
+                    .collect(),
                 json!(["AAAAAAAA+D8=", "AAAAAAAAAAA="]),
             ),
         ] {
             let value = FillValue::defined(&bytes);
-            assert_eq!(missing_attribute(&data_type, &value), Some(attribute.clone()), "{data_type}");
+            assert_eq!(
+                missing_attribute(&data_type, &value),
+                Some(attribute.clone()),
+                "{data_type}"
+            );
             let again = element(&data_type, &attribute).map(FillValue::defined);
             let is_nan = is_always_missing(&data_type, &value);
-            assert!(again.as_ref() == Some(&value) || is_nan, "{data_type} {attribute}: {again:?}");
+            assert!(
+                again.as_ref() == Some(&value) || is_nan,
+                "{data_type} {attribute}: {again:?}"
+            );
         }
         // It cannot read these again.
         for data_type in [
@@ -204,7 +252,10 @@ mod tests {
             DataType::Bytes,
             DataType::String,
         ] {
-            assert_eq!(missing_attribute(&data_type, &FillValue::zero(&data_type)), None);
+            assert_eq!(
+                missing_attribute(&data_type, &FillValue::zero(&data_type)),
+                None
+            );
         }
     }
 
@@ -212,10 +263,20 @@ mod tests {
     fn plain_numbers_are_read_too() {
         let float = DataType::Float { bits: 32 };
         for value in [json!(-9999), json!(-9999.0), json!("AAAAAICHw8A=")] {
-            assert_eq!(element(&float, &value), Some((-9999_f32).to_ne_bytes().to_vec()), "{value}");
+            assert_eq!(
+                element(&float, &value),
+                Some((-9999_f32).to_ne_bytes().to_vec()),
+                "{value}"
+            );
         }
-        assert_eq!(element(&float, &json!("-Infinity")), Some(f32::NEG_INFINITY.to_ne_bytes().to_vec()));
-        assert_eq!(element(&DataType::Int { bits: 8 }, &json!(-1.0)), Some(vec![0xff]));
+        assert_eq!(
+            element(&float, &json!("-Infinity")),
+            Some(f32::NEG_INFINITY.to_ne_bytes().to_vec())
+        );
+        assert_eq!(
+            element(&DataType::Int { bits: 8 }, &json!(-1.0)),
+            Some(vec![0xff])
+        );
         for (data_type, value) in [
             (DataType::UInt { bits: 8 }, json!(-1)),
             (DataType::Int { bits: 8 }, json!(1.5)),
@@ -228,7 +289,12 @@ mod tests {
 
     #[test]
     fn halves_are_exact() {
-        for (bits, float) in [(0x3c00, 1.0), (0x0001, 2_f64.powi(-24)), (0x7bff, 65504.0), (0xc000, -2.0)] {
+        for (bits, float) in [
+            (0x3c00, 1.0),
+            (0x0001, 2_f64.powi(-24)),
+            (0x7bff, 65504.0),
+            (0xc000, -2.0),
+        ] {
             assert_eq!(half(bits), float);
         }
         assert!(half(0x7e00).is_nan() && half(0x8000).is_sign_negative());

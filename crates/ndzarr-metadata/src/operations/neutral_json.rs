@@ -46,7 +46,10 @@ pub fn parse_json(text: &[u8]) -> Result<Value, MetadataError> {
 ///
 /// # Errors
 /// The JSON is not a value of the type.
-pub fn parse_fill_value_json(data_type: &DataType, value: &Value) -> Result<FillValue, MetadataError> {
+pub fn parse_fill_value_json(
+    data_type: &DataType,
+    value: &Value,
+) -> Result<FillValue, MetadataError> {
     fill::parse("fill value", data_type, &value.into())
 }
 

@@ -3,8 +3,8 @@
 use crate::known::{Stop, resolve};
 use crate::operations::consolidated;
 use crate::{
-    ConsolidatedUse, Format, Known, MetadataError, Node, NodePath, OpenOptions, Resolved, Wanted, draft, n5,
-    v2, v3,
+    ConsolidatedUse, Format, Known, MetadataError, Node, NodePath, OpenOptions, Resolved, Wanted,
+    draft, n5, v2, v3,
 };
 
 /// Opens the node at a path of a store, in whatever format it is.
@@ -17,7 +17,11 @@ use crate::{
 ///
 /// # Errors
 /// There is no node; a document is invalid in its format; it needs something that is not supported.
-pub fn open(path: &NodePath, known: &Known, options: &OpenOptions) -> Result<Resolved<Node>, MetadataError> {
+pub fn open(
+    path: &NodePath,
+    known: &Known,
+    options: &OpenOptions,
+) -> Result<Resolved<Node>, MetadataError> {
     resolve(find(path, known, options))
 }
 
@@ -44,9 +48,12 @@ pub fn likely_documents(path: &NodePath, options: &OpenOptions) -> Vec<String> {
 /// stores as well. `None` where they are not used, or are in the group's own document.
 #[must_use]
 pub fn likely_consolidated(path: &NodePath, options: &OpenOptions) -> Option<String> {
-    let is_group = options.wanted == Wanted::Group && options.consolidated != ConsolidatedUse::Ignore;
+    let is_group =
+        options.wanted == Wanted::Group && options.consolidated != ConsolidatedUse::Ignore;
     let may_be = options.format.is_none_or(|asked| asked == Format::Zarr2);
-    (is_group && may_be).then(|| consolidated::key_at(Format::Zarr2, path)).flatten()
+    (is_group && may_be)
+        .then(|| consolidated::key_at(Format::Zarr2, path))
+        .flatten()
 }
 
 /// Finds and reads a node, as [`open`] does for callers outside of the crate.
@@ -63,7 +70,9 @@ pub(crate) fn find(path: &NodePath, known: &Known, options: &OpenOptions) -> Res
         Some(node) => Some(node),
         None => consolidated::open_below(path, known, options)?,
     };
-    let Some(node) = found else { return Err(not_found(path, known, options).into()) };
+    let Some(node) = found else {
+        return Err(not_found(path, known, options).into());
+    };
     let mut node = node.opened_with(options)?;
     if options.format.is_none() {
         warn_of_others(&mut node, known);
@@ -109,7 +118,10 @@ fn warn_of_others(node: &mut Node, known: &Known) {
         key.truncate(prefix_len);
         key.push_str(name);
         if known.has(&key) {
-            node.warnings.push(format!("{key} also exists; the node is read as {}", node.format));
+            node.warnings.push(format!(
+                "{key} also exists; the node is read as {}",
+                node.format
+            ));
         }
     }
 }
@@ -119,7 +131,11 @@ fn not_found(path: &NodePath, known: &Known, options: &OpenOptions) -> MetadataE
     let zarr3 = [v3::DOCUMENT];
     let zarr2 = [v2::ARRAY, v2::GROUP];
     let names: Vec<&str> = match options.format {
-        None => zarr3.into_iter().chain(zarr2).chain([n5::DOCUMENT]).collect(),
+        None => zarr3
+            .into_iter()
+            .chain(zarr2)
+            .chain([n5::DOCUMENT])
+            .collect(),
         Some(Format::Zarr3) => zarr3.to_vec(),
         Some(Format::Zarr2) => zarr2.to_vec(),
         Some(Format::DraftA | Format::DraftB) => Vec::new(),
@@ -143,5 +159,8 @@ fn not_found(path: &NodePath, known: &Known, options: &OpenOptions) -> MetadataE
             tried.push(key);
         }
     }
-    MetadataError::NotFound { path: path.to_string(), tried }
+    MetadataError::NotFound {
+        path: path.to_string(),
+        tried,
+    }
 }

@@ -91,9 +91,13 @@ pub fn change_shape(
     }
     let document = crate::json::write_object(&key, document)?;
     // The format's other requirements on a shape are checked by reading it.
-    let after =
-        lower(node, &key, &document).map_err(|error| MetadataError::inexpressible(node.format, error))?;
-    Ok(ShapeChange { document, was: before.shape, now: after })
+    let after = lower(node, &key, &document)
+        .map_err(|error| MetadataError::inexpressible(node.format, error))?;
+    Ok(ShapeChange {
+        document,
+        was: before.shape,
+        now: after,
+    })
 }
 
 /// The array's shape in the document under [`shape_key`], in elements, by the axes of the array.
@@ -108,7 +112,9 @@ pub fn document_shape(node: &Node, current: Option<&[u8]>) -> Result<Vec<u64>, M
 
 fn parse<'a>(node: &Node, key: &str, bytes: &'a [u8]) -> Result<Members<'a>, MetadataError> {
     match node.format {
-        Format::Zarr2 | Format::N5 => crate::json::parse_object(key, bytes, crate::json::NonFinite::Accept),
+        Format::Zarr2 | Format::N5 => {
+            crate::json::parse_object(key, bytes, crate::json::NonFinite::Accept)
+        }
         Format::Zarr3 => crate::json::parse_object(key, bytes, crate::json::IN_VALUES),
         Format::DraftA | Format::DraftB => draft::parse(node, key, bytes),
     }
@@ -130,11 +136,14 @@ fn lower(node: &Node, key: &str, bytes: &[u8]) -> Result<ArraySpec, MetadataErro
     if same {
         return Ok(spec);
     }
-    Err(MetadataError::invalid(key, "no longer describes the array that was opened"))
+    Err(MetadataError::invalid(
+        key,
+        "no longer describes the array that was opened",
+    ))
 }
 
-/// True if an array is still the one that was opened: only its shape, what follows from that, and the
-/// names of its dimensions may have changed.
+/// True if an array is still the one that was opened: only its shape, what follows from that, and
+/// the names of its dimensions may have changed.
 #[must_use]
 pub fn is_same_array(was: &ArraySpec, is: &ArraySpec) -> bool {
     let changed = ArraySpec {

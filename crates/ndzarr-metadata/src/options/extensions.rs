@@ -80,8 +80,8 @@ impl Extensions {
 
     /// Adds a chunk grid under the name that documents use for it. `make` receives the
     /// configuration, an object (empty if the document states none), and the shape of the array,
-    /// and returns the grid or an error message. Another shape may need more chunks, but it must not
-    /// change those that both have: an array is not resized then.
+    /// and returns the grid or an error message. Another shape may need more chunks, but it must
+    /// not change those that both have: an array is not resized then.
     ///
     /// ```
     /// use ndzarr::{ChunkEdges, CustomChunkGrid, Extensions};
@@ -107,17 +107,27 @@ impl Extensions {
     }
 
     /// The data type of a name; `None` if it is not registered.
-    pub(crate) fn data_type(&self, name: &str, configuration: &Value) -> Option<Result<DataType, String>> {
+    pub(crate) fn data_type(
+        &self,
+        name: &str,
+        configuration: &Value,
+    ) -> Option<Result<DataType, String>> {
         let make = self.0.as_ref()?.data_types.get(name)?;
-        Some(make(configuration).and_then(|custom| match custom.layout() {
-            _ if custom.name() != name => Err(format!("was made with the name {:?}", custom.name())),
-            _ if !custom.configuration().is_object() => {
-                Err("has a configuration that is not an object".into())
-            }
-            DataType::Object => Err("cannot have the layout of N5 objects".to_owned()),
-            layout if layout.elem_size() == Some(0) => Err("has elements of 0 bytes".to_owned()),
-            _ => Ok(custom.into()),
-        }))
+        Some(
+            make(configuration).and_then(|custom| match custom.layout() {
+                _ if custom.name() != name => {
+                    Err(format!("was made with the name {:?}", custom.name()))
+                }
+                _ if !custom.configuration().is_object() => {
+                    Err("has a configuration that is not an object".into())
+                }
+                DataType::Object => Err("cannot have the layout of N5 objects".to_owned()),
+                layout if layout.elem_size() == Some(0) => {
+                    Err("has elements of 0 bytes".to_owned())
+                }
+                _ => Ok(custom.into()),
+            }),
+        )
     }
 
     /// The chunk grid of a name; `None` if it is not registered.
@@ -128,10 +138,12 @@ impl Extensions {
         shape: &[u64],
     ) -> Option<Result<CustomChunkGrid, String>> {
         let make = self.0.as_ref()?.chunk_grids.get(name)?;
-        Some(make(configuration, shape).and_then(|custom| match custom.name() == name {
-            true => Ok(custom),
-            false => Err(format!("was made with the name {:?}", custom.name())),
-        }))
+        Some(
+            make(configuration, shape).and_then(|custom| match custom.name() == name {
+                true => Ok(custom),
+                false => Err(format!("was made with the name {:?}", custom.name())),
+            }),
+        )
     }
 
     /// Adds the types and the grid of a new array, unless they are registered.
@@ -139,7 +151,10 @@ impl Extensions {
         const OTHER: &str = "has another configuration than the array was created with";
         match data_type {
             DataType::Custom(custom)
-                if self.0.as_ref().is_none_or(|own| !own.data_types.contains_key(custom.name())) =>
+                if self
+                    .0
+                    .as_ref()
+                    .is_none_or(|own| !own.data_types.contains_key(custom.name())) =>
             {
                 let custom = CustomType::clone(custom);
                 self = self.with_data_type(custom.name().to_owned(), move |configuration| {
@@ -156,10 +171,17 @@ impl Extensions {
             _ => {}
         }
         match grid {
-            Some(grid) if self.0.as_ref().is_none_or(|own| !own.chunk_grids.contains_key(grid.name())) => {
+            Some(grid)
+                if self
+                    .0
+                    .as_ref()
+                    .is_none_or(|own| !own.chunk_grids.contains_key(grid.name())) =>
+            {
                 let grid = grid.clone();
                 self.with_chunk_grid(grid.name().to_owned(), move |configuration, _| {
-                    (configuration == grid.configuration()).then(|| grid.clone()).ok_or_else(|| OTHER.into())
+                    (configuration == grid.configuration())
+                        .then(|| grid.clone())
+                        .ok_or_else(|| OTHER.into())
                 })
             }
             _ => self,
@@ -186,11 +208,13 @@ impl fmt::Debug for Extensions {
         f.debug_struct("Extensions")
             .field(
                 "data_types",
-                &own.map(|own| own.data_types.keys().collect::<Vec<_>>()).unwrap_or_default(),
+                &own.map(|own| own.data_types.keys().collect::<Vec<_>>())
+                    .unwrap_or_default(),
             )
             .field(
                 "chunk_grids",
-                &own.map(|own| own.chunk_grids.keys().collect::<Vec<_>>()).unwrap_or_default(),
+                &own.map(|own| own.chunk_grids.keys().collect::<Vec<_>>())
+                    .unwrap_or_default(),
             )
             .finish()
     }

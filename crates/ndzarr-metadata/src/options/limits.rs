@@ -144,7 +144,9 @@ impl Limits {
         if known.is_closed() {
             return Ok(());
         }
-        known.values().try_for_each(|(key, bytes)| self.check_document(key, bytes))
+        known
+            .values()
+            .try_for_each(|(key, bytes)| self.check_document(key, bytes))
     }
 
     /// Checks the text of a document that was read, or is to be written.
@@ -161,8 +163,9 @@ impl Limits {
         // The parser itself enforces the maxima.
         let json_bytes = usize::try_from(self.json_bytes).unwrap_or(usize::MAX);
         if json_bytes < MAX_DOCUMENT_BYTES && takes_more(bytes, json_bytes) {
-            let what =
-                format_args!("its values would take more than the limit of {json_bytes} bytes of memory");
+            let what = format_args!(
+                "its values would take more than the limit of {json_bytes} bytes of memory"
+            );
             return Err(MetadataError::invalid(key, what));
         }
         if self.json_depth < JsonText::MAX_DEPTH && JsonText::is_deeper(bytes, self.json_depth) {
@@ -179,7 +182,8 @@ impl Limits {
         let byte_len = product(&spec.unit_shape).and_then(|n| n.checked_mul(elem_size));
         if byte_len.is_none_or(|byte_len| byte_len > self.chunk_bytes) {
             let limit = self.chunk_bytes;
-            let what = format_args!("a chunk has {byte_len:?} bytes, more than the limit of {limit}");
+            let what =
+                format_args!("a chunk has {byte_len:?} bytes, more than the limit of {limit}");
             return Err(MetadataError::invalid(key, what));
         }
         // The order of the axes does not change the number of inner chunks, as the transposes apply
@@ -191,7 +195,10 @@ impl Limits {
     /// every one.
     pub(crate) fn check_ndim(&self, key: &str, ndim: usize) -> Result<(), MetadataError> {
         if ndim > self.dimensions {
-            let what = format_args!("{ndim} dimensions, more than the limit of {}", self.dimensions);
+            let what = format_args!(
+                "{ndim} dimensions, more than the limit of {}",
+                self.dimensions
+            );
             return Err(MetadataError::invalid(key, what));
         }
         Ok(())
@@ -200,7 +207,10 @@ impl Limits {
     /// Checks the number of codecs in a chain, before they are read.
     pub(crate) fn check_n_codecs(&self, key: &str, n: usize) -> Result<(), MetadataError> {
         if n > self.codecs {
-            let what = format_args!("{n} codecs in a chain, more than the limit of {}", self.codecs);
+            let what = format_args!(
+                "{n} codecs in a chain, more than the limit of {}",
+                self.codecs
+            );
             return Err(MetadataError::invalid(key, what));
         }
         Ok(())
@@ -215,16 +225,22 @@ impl Limits {
     ) -> Result<(), MetadataError> {
         self.check_n_codecs(key, codecs.len())?;
         for codec in codecs {
-            let CodecConfig::Sharding(sharding) = &codec.config else { continue };
+            let CodecConfig::Sharding(sharding) = &codec.config else {
+                continue;
+            };
             let Some(levels) = levels.checked_sub(1) else {
-                let what = format_args!("shards within shards, more than the limit of {}", self.shard_levels);
+                let what = format_args!(
+                    "shards within shards, more than the limit of {}",
+                    self.shard_levels
+                );
                 return Err(MetadataError::invalid(key, what));
             };
             let inner = product(&sharding.chunk_shape).unwrap_or(u64::MAX).max(1);
             let n = product(shape).unwrap_or(u64::MAX) / inner;
             let limit = self.shard_index_entries;
             if n > limit {
-                let what = format_args!("{n} inner chunks in a shard, more than the limit of {limit}");
+                let what =
+                    format_args!("{n} inner chunks in a shard, more than the limit of {limit}");
                 return Err(MetadataError::invalid(key, what));
             }
             self.check_chain(key, &sharding.codecs, &sharding.chunk_shape, levels)?;
@@ -238,5 +254,7 @@ fn product(shape: &[u64]) -> Option<u64> {
     if shape.contains(&0) {
         return Some(0);
     }
-    shape.iter().try_fold(1u64, |product, &n| product.checked_mul(n))
+    shape
+        .iter()
+        .try_fold(1u64, |product, &n| product.checked_mul(n))
 }

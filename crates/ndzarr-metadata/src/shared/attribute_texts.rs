@@ -19,11 +19,17 @@ pub(crate) fn of_request(attributes: &Attributes, options: &CreateOptions) -> Me
 fn texts(node: &Node) -> Members<'_> {
     let has_attributes = |key: &str| node.format != Format::Zarr2 || key.ends_with(ATTRIBUTES);
     let document = node.documents.iter().find(|(key, _)| has_attributes(key));
-    document.and_then(|(key, bytes)| in_document(node.format, key, bytes).ok()).unwrap_or_default()
+    document
+        .and_then(|(key, bytes)| in_document(node.format, key, bytes).ok())
+        .unwrap_or_default()
 }
 
 /// The attributes in the text of the document that has them, possibly with other members.
-fn in_document<'a>(format: Format, key: &str, bytes: &'a [u8]) -> Result<Members<'a>, MetadataError> {
+fn in_document<'a>(
+    format: Format,
+    key: &str,
+    bytes: &'a [u8],
+) -> Result<Members<'a>, MetadataError> {
     let mut members = json::parse_object(key, bytes, NonFinite::Accept)?;
     Ok(match format {
         Format::Zarr2 | Format::N5 => members,
@@ -41,7 +47,9 @@ pub(crate) fn get(
     current: Option<&[u8]>,
     name: &str,
 ) -> Result<Option<Value>, MetadataError> {
-    let Some(current) = current else { return Ok(None) };
+    let Some(current) = current else {
+        return Ok(None);
+    };
     let members = in_document(format, key, current)?;
     Ok(members.get(name).map(Json::to_value))
 }
@@ -67,7 +75,10 @@ pub(crate) fn apply(
             }
         }
         AttributeChange::SetN5Path { .. } | AttributeChange::RemoveN5Path(_) => {
-            return Err(MetadataError::inexpressible(format, "only N5 has attribute paths"));
+            return Err(MetadataError::inexpressible(
+                format,
+                "only N5 has attribute paths",
+            ));
         }
     }
     Ok(())

@@ -18,15 +18,24 @@ pub(crate) fn check(
         );
         return Err(MetadataError::invalid(key, what));
     }
-    if shape.iter().zip(chunk_shape).any(|(&length, &chunk)| chunk == 0 && length != 0) {
-        let what = format_args!("chunk shape {chunk_shape:?} has a 0, but shape {shape:?} does not");
+    if shape
+        .iter()
+        .zip(chunk_shape)
+        .any(|(&length, &chunk)| chunk == 0 && length != 0)
+    {
+        let what =
+            format_args!("chunk shape {chunk_shape:?} has a 0, but shape {shape:?} does not");
         return Err(MetadataError::invalid(key, what));
     }
     check_byte_len(key, chunk_shape, data_type.elem_size().unwrap_or(1))
 }
 
 /// Checks that the size in bytes of an array of this shape fits in memory.
-pub(crate) fn check_byte_len(key: &str, shape: &[u64], elem_size: usize) -> Result<(), MetadataError> {
+pub(crate) fn check_byte_len(
+    key: &str,
+    shape: &[u64],
+    elem_size: usize,
+) -> Result<(), MetadataError> {
     let byte_len = shape
         .iter()
         .map(|&length| length.max(1))

@@ -25,14 +25,19 @@ impl Stored {
     pub(crate) fn codec(&self) -> CodecConfig {
         match self {
             Self::One(endian) => CodecConfig::Bytes { endian: *endian },
-            Self::Leaves(endians) => CodecConfig::LeafBytes { endians: endians.clone() },
+            Self::Leaves(endians) => CodecConfig::LeafBytes {
+                endians: endians.clone(),
+            },
         }
     }
 
     /// Swaps the bytes of one element from the stored byte order to the native one, or back.
     pub(crate) fn swap_bytes(&self, data_type: &DataType, element: &mut [u8]) {
-        let leaves: Vec<Leaf> =
-            data_type.leaves().into_iter().filter(|leaf| leaf.form == LeafForm::Ordered).collect();
+        let leaves: Vec<Leaf> = data_type
+            .leaves()
+            .into_iter()
+            .filter(|leaf| leaf.form == LeafForm::Ordered)
+            .collect();
         for (i, leaf) in leaves.iter().enumerate() {
             let endian = match self {
                 Self::One(endian) => endian.unwrap_or(Endian::NATIVE),
@@ -54,14 +59,20 @@ pub(crate) fn parse(key: &str, value: &Json<'_>) -> Result<(DataType, Stored), M
     let (data_type, endians) = any(key, value, MAX_TYPE_DEPTH)?;
     let stored = match endians.split_first() {
         None => Stored::One(None),
-        Some((first, rest)) if rest.iter().all(|endian| endian == first) => Stored::One(Some(*first)),
+        Some((first, rest)) if rest.iter().all(|endian| endian == first) => {
+            Stored::One(Some(*first))
+        }
         Some(_) => Stored::Leaves(endians),
     };
     Ok((data_type, stored))
 }
 
 /// The type and the byte order of each of its parts that has one.
-fn any(key: &str, value: &Json<'_>, depth_left: usize) -> Result<(DataType, Vec<Endian>), MetadataError> {
+fn any(
+    key: &str,
+    value: &Json<'_>,
+    depth_left: usize,
+) -> Result<(DataType, Vec<Endian>), MetadataError> {
     match value {
         Json::Array(fields) => structure(key, fields, depth_left),
         Json::String(text) => {
@@ -82,10 +93,15 @@ fn structure(
     depth_left: usize,
 ) -> Result<(DataType, Vec<Endian>), MetadataError> {
     let invalid = |what: &dyn std::fmt::Display| {
-        MetadataError::invalid(key, format_args!("dtype {} {what}", show(&Json::from(items.to_vec()))))
+        MetadataError::invalid(
+            key,
+            format_args!("dtype {} {what}", show(&Json::from(items.to_vec()))),
+        )
     };
     let Some(depth_left) = depth_left.checked_sub(1) else {
-        return Err(invalid(&format_args!("is nested deeper than {MAX_TYPE_DEPTH} levels")));
+        return Err(invalid(&format_args!(
+            "is nested deeper than {MAX_TYPE_DEPTH} levels"
+        )));
     };
     let mut fields = Vec::new();
     let mut endians = Vec::new();
@@ -99,20 +115,39 @@ fn structure(
                     shape => crate::json::as_u64_list(shape),
                 };
                 let lens = lens.filter(|lens| !lens.contains(&0)).and_then(|lens| {
-                    lens.into_iter().map(usize::try_from).collect::<Result<Vec<_>, _>>().ok()
+                    lens.into_iter()
+                        .map(usize::try_from)
+                        .collect::<Result<Vec<_>, _>>()
+                        .ok()
                 });
-                (name, data_type, lens.ok_or_else(|| invalid(&"has a sub-array without a shape"))?)
+                (
+                    name,
+                    data_type,
+                    lens.ok_or_else(|| invalid(&"has a sub-array without a shape"))?,
+                )
             }
-            _ => return Err(invalid(&"has a field that is not a list of a name, a type and a shape")),
+            _ => {
+                return Err(invalid(
+                    &"has a field that is not a list of a name, a type and a shape",
+                ));
+            }
         };
         let (data_type, orders) = any(key, data_type, depth_left)?;
         if data_type.elem_size().is_none() {
-            return Err(MetadataError::unsupported(key, "data type", "of structures with objects"));
+            return Err(MetadataError::unsupported(
+                key,
+                "data type",
+                "of structures with objects",
+            ));
         }
         let field = Field::new(name.to_string(), data_type).with_shape(shape);
         // Each structure of a sub-array has its own parts; the numbers of a sub-array are a single
         // part.
-        let repeats = if matches!(field.data_type, DataType::Struct(_)) { field.n_elements() } else { 1 };
+        let repeats = if matches!(field.data_type, DataType::Struct(_)) {
+            field.n_elements()
+        } else {
+            1
+        };
         if repeats.saturating_mul(orders.len()) > StructType::MAX_PARTS {
             return Err(invalid(&"has too many parts"));
         }
@@ -125,9 +160,14 @@ fn structure(
     Ok((DataType::Struct(fields), endians))
 }
 
-fn simple(key: &str, value: &Json<'_>, text: &str) -> Result<(DataType, Option<Endian>), MetadataError> {
+fn simple(
+    key: &str,
+    value: &Json<'_>,
+    text: &str,
+) -> Result<(DataType, Option<Endian>), MetadataError> {
     let unsupported = || MetadataError::unsupported(key, "data type", show(value));
-    let invalid = |what: &str| MetadataError::invalid(key, format_args!("dtype {} {what}", show(value)));
+    let invalid =
+        |what: &str| MetadataError::invalid(key, format_args!("dtype {} {what}", show(value)));
     // tensorstore's names for types that NumPy does not have.
     if text == "bfloat16" {
         return Ok((DataType::BFloat16, Some(Endian::Little)));
@@ -147,7 +187,9 @@ fn simple(key: &str, value: &Json<'_>, text: &str) -> Result<(DataType, Option<E
         _ if text.starts_with("int") || text.starts_with("float") => return Err(unsupported()),
         _ => return Err(invalid("does not begin with a byte order '<', '>' or '|'")),
     };
-    let Some(kind) = chars.next() else { return Err(invalid("has no kind")) };
+    let Some(kind) = chars.next() else {
+        return Err(invalid("has no kind"));
+    };
     let size = chars.as_str();
     let data_type = match kind {
         'O' => return Err(invalid("has no object codec as its first filter")),
@@ -197,8 +239,10 @@ pub(crate) fn sized(kind: char, size: &str) -> Result<DataType, Option<&'static 
 
 /// Dates and durations: `8[25s]`.
 fn time(kind: char, rest: &str) -> Result<DataType, &'static str> {
-    let step =
-        rest.strip_prefix("8[").and_then(|rest| rest.strip_suffix(']')).ok_or("has no unit of time")?;
+    let step = rest
+        .strip_prefix("8[")
+        .and_then(|rest| rest.strip_suffix(']'))
+        .ok_or("has no unit of time")?;
     let digits = step.bytes().take_while(u8::is_ascii_digit).count();
     let (scale, unit) = step.split_at(digits);
     let scale = match scale {
@@ -256,5 +300,9 @@ pub(crate) fn write(data_type: &DataType, endian: Endian) -> Option<Json<'static
 }
 
 fn multiple(scale: u32) -> String {
-    if scale == 1 { String::new() } else { scale.to_string() }
+    if scale == 1 {
+        String::new()
+    } else {
+        scale.to_string()
+    }
 }

@@ -4,8 +4,8 @@ use std::fmt::{self, Display};
 use std::ops::RangeInclusive;
 
 use ndzarr_model::{
-    BloscShuffle, ChecksumLocation, Endian, IndexLocation, OutOfRange, PaddingEncoding, PcodecDelta,
-    PcodecMode,
+    BloscShuffle, ChecksumLocation, Endian, IndexLocation, OutOfRange, PaddingEncoding,
+    PcodecDelta, PcodecMode,
 };
 
 use crate::MetadataError;
@@ -47,7 +47,14 @@ impl<'a> Fields<'a> {
         name: &'a str,
         members: Option<&'a Members<'a>>,
     ) -> Self {
-        Self { key, place, name, members, read: Vec::new(), unwritable: None }
+        Self {
+            key,
+            place,
+            name,
+            members,
+            read: Vec::new(),
+            unwritable: None,
+        }
     }
 
     /// A member, if present.
@@ -63,7 +70,8 @@ impl<'a> Fields<'a> {
         expected: impl Display,
         read: impl FnOnce(&'a Json<'a>) -> Option<T>,
     ) -> Result<T, MetadataError> {
-        self.optional(name, expected, read)?.ok_or_else(|| self.invalid(format_args!("has no {name}")))
+        self.optional(name, expected, read)?
+            .ok_or_else(|| self.invalid(format_args!("has no {name}")))
     }
 
     /// A member that is an error if it is present and invalid.
@@ -73,7 +81,9 @@ impl<'a> Fields<'a> {
         expected: impl Display,
         read: impl FnOnce(&'a Json<'a>) -> Option<T>,
     ) -> Result<Option<T>, MetadataError> {
-        let Some(value) = self.get(name) else { return Ok(None) };
+        let Some(value) = self.get(name) else {
+            return Ok(None);
+        };
         match read(value) {
             Some(field) => Ok(Some(field)),
             None => Err(self.invalid(format_args!("has {name} {}, not {expected}", show(value)))),
@@ -88,12 +98,17 @@ impl<'a> Fields<'a> {
     ) -> Result<i32, MetadataError> {
         let expected = format_args!("an integer from {} to {}", range.start(), range.end());
         self.required(name, expected, |value| {
-            as_i128(value).and_then(|n| i32::try_from(n).ok()).filter(|n| range.contains(n))
+            as_i128(value)
+                .and_then(|n| i32::try_from(n).ok())
+                .filter(|n| range.contains(n))
         })
     }
 
     /// One of the names of a type; an error if it is present and not among them.
-    pub(crate) fn named<T: Named>(&mut self, name: &'static str) -> Result<Option<T>, MetadataError> {
+    pub(crate) fn named<T: Named>(
+        &mut self,
+        name: &'static str,
+    ) -> Result<Option<T>, MetadataError> {
         self.optional(name, Names(T::NAMES), T::read)
     }
 
@@ -130,8 +145,11 @@ impl<'a> Fields<'a> {
 
     /// Notes that the codec cannot encode.
     pub(crate) fn refuse(&mut self, what: impl Display) {
-        let Self { key, place, name, .. } = self;
-        self.unwritable.get_or_insert_with(|| format!("{key}: {place} {name:?} cannot encode with {what}"));
+        let Self {
+            key, place, name, ..
+        } = self;
+        self.unwritable
+            .get_or_insert_with(|| format!("{key}: {place} {name:?} cannot encode with {what}"));
     }
 
     /// Why the codec cannot encode: its first invalid member.
@@ -141,17 +159,22 @@ impl<'a> Fields<'a> {
 
     /// Ends reading: any member left is unknown.
     pub(crate) fn end(self) -> Result<(), MetadataError> {
-        let unknown = self.members.and_then(|m| m.keys().find(|name| !self.read.contains(name)));
+        let unknown = self
+            .members
+            .and_then(|m| m.keys().find(|name| !self.read.contains(name)));
         match unknown {
             None => Ok(()),
-            Some(name) => {
-                Err(self.invalid(format_args!("has an unknown member {name:?} in its configuration")))
-            }
+            Some(name) => Err(self.invalid(format_args!(
+                "has an unknown member {name:?} in its configuration"
+            ))),
         }
     }
 
     pub(crate) fn invalid(&self, what: impl Display) -> MetadataError {
-        MetadataError::invalid(self.key, format_args!("{} {:?} {what}", self.place, self.name))
+        MetadataError::invalid(
+            self.key,
+            format_args!("{} {:?} {what}", self.place, self.name),
+        )
     }
 }
 
@@ -161,12 +184,18 @@ pub(crate) trait Named: Copy + PartialEq + 'static {
 
     fn read(name: &Json<'_>) -> Option<Self> {
         let name = name.as_str()?;
-        Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
+        Self::NAMES
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, value)| *value)
     }
 
     /// The name; empty if it has none.
     fn name(self) -> &'static str {
-        Self::NAMES.iter().find(|(_, value)| *value == self).map_or("", |(name, _)| name)
+        Self::NAMES
+            .iter()
+            .find(|(_, value)| *value == self)
+            .map_or("", |(name, _)| name)
     }
 }
 
@@ -212,12 +241,18 @@ named! {
 
 /// The shuffle with numcodecs' number.
 pub(crate) fn numbered_shuffle(number: i128) -> Option<BloscShuffle> {
-    SHUFFLES.iter().find(|(known, _)| *known == number).map(|(_, shuffle)| *shuffle)
+    SHUFFLES
+        .iter()
+        .find(|(known, _)| *known == number)
+        .map(|(_, shuffle)| *shuffle)
 }
 
 /// numcodecs' number of a shuffle.
 pub(crate) fn shuffle_number(shuffle: BloscShuffle) -> i128 {
-    SHUFFLES.iter().find(|(_, known)| *known == shuffle).map_or(0, |(number, _)| *number)
+    SHUFFLES
+        .iter()
+        .find(|(_, known)| *known == shuffle)
+        .map_or(0, |(number, _)| *number)
 }
 
 /// The shuffle that is meant for elements of this size.
@@ -229,8 +264,12 @@ pub(crate) fn definite(shuffle: BloscShuffle, elem_size: usize) -> BloscShuffle 
     }
 }
 
-const SHUFFLES: [(i128, BloscShuffle); 4] =
-    [(0, BloscShuffle::None), (1, BloscShuffle::Byte), (2, BloscShuffle::Bit), (-1, BloscShuffle::Auto)];
+const SHUFFLES: [(i128, BloscShuffle); 4] = [
+    (0, BloscShuffle::None),
+    (1, BloscShuffle::Byte),
+    (2, BloscShuffle::Bit),
+    (-1, BloscShuffle::Auto),
+];
 
 /// A required member of a document.
 pub(crate) fn required<'a>(
@@ -238,13 +277,18 @@ pub(crate) fn required<'a>(
     document: &'a Members<'a>,
     name: &str,
 ) -> Result<&'a Json<'a>, MetadataError> {
-    document.get(name).ok_or_else(|| MetadataError::invalid(key, format_args!("has no {name}")))
+    document
+        .get(name)
+        .ok_or_else(|| MetadataError::invalid(key, format_args!("has no {name}")))
 }
 
 /// A list of lengths at a place in a document.
 pub(crate) fn lengths(key: &str, place: &str, value: &Json<'_>) -> Result<Vec<u64>, MetadataError> {
     as_u64_list(value).ok_or_else(|| {
-        MetadataError::invalid(key, format_args!("{place} is {}, not a list of lengths", show(value)))
+        MetadataError::invalid(
+            key,
+            format_args!("{place} is {}, not a list of lengths", show(value)),
+        )
     })
 }
 

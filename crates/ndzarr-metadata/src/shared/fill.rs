@@ -1,5 +1,5 @@
-//! Fill values as v3 documents spell them (Zarr v3 specification, "Fill value"), which is also their
-//! public JSON form, and what v2 and the draft spell in the same way.
+//! Fill values as v3 documents spell them (Zarr v3 specification, "Fill value"), which is also
+//! their public JSON form, and what v2 and the draft spell in the same way.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -21,7 +21,8 @@ pub(crate) fn parse_stored(
     endian: Endian,
 ) -> Result<FillValue, MetadataError> {
     if let (DataType::Struct(fields), Json::String(text)) = (data_type, value)
-        && let Some(mut bytes) = base64::decode(text).filter(|bytes| bytes.len() == fields.byte_len())
+        && let Some(mut bytes) =
+            base64::decode(text).filter(|bytes| bytes.len() == fields.byte_len())
     {
         Stored::One(Some(endian)).swap_bytes(data_type, &mut bytes);
         if data_type.is_element(&bytes) {
@@ -32,15 +33,26 @@ pub(crate) fn parse_stored(
 }
 
 /// Reads a fill value of a type.
-pub(crate) fn parse(key: &str, data_type: &DataType, value: &Json<'_>) -> Result<FillValue, MetadataError> {
+pub(crate) fn parse(
+    key: &str,
+    data_type: &DataType,
+    value: &Json<'_>,
+) -> Result<FillValue, MetadataError> {
     if let DataType::Custom(custom) = data_type {
         return own_element(custom, value)
             .map(FillValue::defined)
-            .map_err(|what| MetadataError::invalid(key, format_args!("fill_value {}: {what}", show(value))));
+            .map_err(|what| {
+                MetadataError::invalid(key, format_args!("fill_value {}: {what}", show(value)))
+            });
     }
-    element(data_type, value).map(FillValue::defined).ok_or_else(|| {
-        MetadataError::invalid(key, format_args!("fill_value {} is not a value of {data_type}", show(value)))
-    })
+    element(data_type, value)
+        .map(FillValue::defined)
+        .ok_or_else(|| {
+            MetadataError::invalid(
+                key,
+                format_args!("fill_value {} is not a value of {data_type}", show(value)),
+            )
+        })
 }
 
 /// The JSON of a fill value; an undefined one is written as the value that readers see.
@@ -55,9 +67,14 @@ pub(crate) fn write(data_type: &DataType, fill: &FillValue) -> Json<'static> {
         | DataType::Float { .. }
         | DataType::BFloat16
         | DataType::SmallFloat(_) => {
-            let Some(kind) = FloatKind::of(data_type) else { return Json::Null };
+            let Some(kind) = FloatKind::of(data_type) else {
+                return Json::Null;
+            };
             if matches!(data_type, DataType::Complex { .. } | DataType::ComplexOf(_)) {
-                bytes.chunks(kind.size()).map(|part| float_json(kind, unsigned(part))).collect()
+                bytes
+                    .chunks(kind.size())
+                    .map(|part| float_json(kind, unsigned(part)))
+                    .collect()
             } else {
                 float_json(kind, unsigned(bytes))
             }
@@ -73,7 +90,10 @@ pub(crate) fn write(data_type: &DataType, fill: &FillValue) -> Json<'static> {
             .filter(|(_, field)| !field.is_padding())
             .map(|(at, field)| {
                 let bytes = bytes.get(at..at + field.byte_len()).unwrap_or_default();
-                (field.name.as_str(), sub_array(&field.data_type, &field.shape, bytes))
+                (
+                    field.name.as_str(),
+                    sub_array(&field.data_type, &field.shape, bytes),
+                )
             })
             .collect::<Members<'_>>()
             .into(),
@@ -84,7 +104,10 @@ pub(crate) fn write(data_type: &DataType, fill: &FillValue) -> Json<'static> {
         }
         DataType::VlenArray(elements) => {
             let size = elements.elem_size().unwrap_or(1).max(1);
-            bytes.chunks_exact(size).map(|bytes| one(elements, bytes)).collect()
+            bytes
+                .chunks_exact(size)
+                .map(|bytes| one(elements, bytes))
+                .collect()
         }
         DataType::Custom(custom) => custom
             .rules()
@@ -96,7 +119,9 @@ pub(crate) fn write(data_type: &DataType, fill: &FillValue) -> Json<'static> {
 
 /// The element of a custom type, which may leave parsing to its underlying type.
 fn own_element(custom: &Arc<CustomType>, value: &Json<'_>) -> Result<Vec<u8>, String> {
-    let own = custom.rules().map_or(Ok(None), |rules| rules.parse_fill(&value.to_value()))?;
+    let own = custom
+        .rules()
+        .map_or(Ok(None), |rules| rules.parse_fill(&value.to_value()))?;
     own.or_else(|| element(custom.layout(), value))
         .filter(|bytes| DataType::Custom(Arc::clone(custom)).is_element(bytes))
         .ok_or_else(|| format!("not a value of {}", custom.name()))
@@ -119,15 +144,23 @@ fn sub_array(data_type: &DataType, shape: &[usize], bytes: &[u8]) -> Json<'stati
 
 /// The text of code units, without trailing NULs.
 fn text(bytes: &[u8]) -> String {
-    let units = bytes.as_chunks::<4>().0.iter().map(|unit| u32::from_ne_bytes(*unit));
-    let text: String =
-        units.map(|unit| char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
+    let units = bytes
+        .as_chunks::<4>()
+        .0
+        .iter()
+        .map(|unit| u32::from_ne_bytes(*unit));
+    let text: String = units
+        .map(|unit| char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER))
+        .collect();
     text.trim_end_matches('\0').to_owned()
 }
 
 /// The code units of a text, padded with NUL; `None` if it is too long.
 pub(crate) fn code_units(text: &str, chars: usize) -> Option<Vec<u8>> {
-    let mut bytes: Vec<u8> = text.chars().flat_map(|unit| u32::from(unit).to_ne_bytes()).collect();
+    let mut bytes: Vec<u8> = text
+        .chars()
+        .flat_map(|unit| u32::from(unit).to_ne_bytes())
+        .collect();
     (bytes.len() <= chars * 4).then(|| bytes.resize(chars * 4, 0))?;
     Some(bytes)
 }
@@ -152,7 +185,9 @@ pub(crate) fn element(data_type: &DataType, value: &Json<'_>) -> Option<Vec<u8>>
         }
         DataType::Complex { .. } | DataType::ComplexOf(_) => {
             let kind = FloatKind::of(data_type)?;
-            let [re, im] = value.as_array()?.as_slice() else { return None };
+            let [re, im] = value.as_array()?.as_slice() else {
+                return None;
+            };
             let mut bytes = native(float(kind, re)?, kind.size());
             bytes.extend(native(float(kind, im)?, kind.size()));
             Some(bytes)
@@ -188,9 +223,10 @@ pub(crate) fn element(data_type: &DataType, value: &Json<'_>) -> Option<Vec<u8>>
 /// Bytes as a list, or in Base64 as zarr-python writes them.
 fn byte_list(value: &Json<'_>) -> Option<Vec<u8>> {
     match value {
-        Json::Array(items) => {
-            items.iter().map(|item| as_u64(item).and_then(|n| u8::try_from(n).ok())).collect()
-        }
+        Json::Array(items) => items
+            .iter()
+            .map(|item| as_u64(item).and_then(|n| u8::try_from(n).ok()))
+            .collect(),
         Json::String(text) => base64::decode(text),
         _ => None,
     }
@@ -209,7 +245,11 @@ pub(crate) fn boolean(value: &Json<'_>) -> Option<Vec<u8>> {
 /// A value for each field by name, and nothing else.
 fn structure(fields: &StructType, value: &Json<'_>) -> Option<Vec<u8>> {
     let members = value.as_object()?;
-    let named = fields.fields().iter().filter(|field| !field.is_padding()).count();
+    let named = fields
+        .fields()
+        .iter()
+        .filter(|field| !field.is_padding())
+        .count();
     if members.len() != named {
         return None;
     }
@@ -226,7 +266,9 @@ fn nested_element(data_type: &DataType, shape: &[usize], value: &Json<'_>) -> Op
         [] => element(data_type, value),
         [n, rest @ ..] => {
             let items = value.as_array().filter(|items| items.len() == *n)?;
-            let items = items.iter().map(|item| nested_element(data_type, rest, item));
+            let items = items
+                .iter()
+                .map(|item| nested_element(data_type, rest, item));
             Some(items.collect::<Option<Vec<_>>>()?.concat())
         }
     }
@@ -258,7 +300,11 @@ pub(crate) fn native(bits: u64, size: usize) -> Vec<u8> {
 /// Bits of an element, or of a component of one, in native byte order.
 fn unsigned(bytes: &[u8]) -> u64 {
     let fold = |bits: u64, &byte: &u8| bits << 8 | u64::from(byte);
-    if cfg!(target_endian = "little") { bytes.iter().rev().fold(0, fold) } else { bytes.iter().fold(0, fold) }
+    if cfg!(target_endian = "little") {
+        bytes.iter().rev().fold(0, fold)
+    } else {
+        bytes.iter().fold(0, fold)
+    }
 }
 
 /// The element with its sign.
@@ -286,7 +332,11 @@ fn float(kind: FloatKind, value: &Json<'_>) -> Option<u64> {
 /// All digits of the bit pattern, most significant first.
 fn hex(kind: FloatKind, digits: &str) -> Option<u64> {
     let complete = digits.len() == 2 * kind.size() && digits.bytes().all(|b| b.is_ascii_hexdigit());
-    if complete { u64::from_str_radix(digits, 16).ok() } else { None }
+    if complete {
+        u64::from_str_radix(digits, 16).ok()
+    } else {
+        None
+    }
 }
 
 fn float_json(kind: FloatKind, bits: u64) -> Json<'static> {

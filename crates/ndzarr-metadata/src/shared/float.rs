@@ -108,12 +108,18 @@ pub(crate) fn named_bits(kind: FloatKind, name: &str) -> Option<u64> {
 /// Bits of the float nearest to a decimal number: ties to even, infinity beyond the range; `None`
 /// if the text is not a number.
 pub(crate) fn decimal_bits(kind: FloatKind, text: &str) -> Option<u64> {
-    if !text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E')) {
+    if !text
+        .bytes()
+        .all(|b| matches!(b, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E'))
+    {
         return None;
     }
     match kind {
         FloatKind::F64 => text.parse::<f64>().ok().map(f64::to_bits),
-        FloatKind::F32 => text.parse::<f32>().ok().map(|float| u64::from(float.to_bits())),
+        FloatKind::F32 => text
+            .parse::<f32>()
+            .ok()
+            .map(|float| u64::from(float.to_bits())),
         FloatKind::F16 | FloatKind::BF16 => {
             let near: f64 = text.parse().ok()?;
             Some(narrow(kind, near, || compare_decimal(text, near)))
@@ -132,10 +138,18 @@ pub(crate) fn name(kind: FloatKind, bits: u64) -> FloatName {
     }
     let magnitude = bits & !kind.sign_bit();
     if magnitude > kind.infinity() {
-        return if bits == kind.nan() { FloatName::Nan } else { FloatName::OtherNan };
+        return if bits == kind.nan() {
+            FloatName::Nan
+        } else {
+            FloatName::OtherNan
+        };
     }
     if magnitude == kind.infinity() {
-        return if bits == magnitude { FloatName::Infinity } else { FloatName::NegativeInfinity };
+        return if bits == magnitude {
+            FloatName::Infinity
+        } else {
+            FloatName::NegativeInfinity
+        };
     }
     FloatName::Number(match kind {
         FloatKind::F64 => format!("{:?}", f64::from_bits(bits)),
@@ -163,10 +177,18 @@ fn small_name(float: SmallFloat, bits: u64) -> FloatName {
     let code = bits as u8;
     let value = float.to_f32(code);
     if value.is_nan() {
-        return if float.nan() == Some(code) { FloatName::Nan } else { FloatName::OtherNan };
+        return if float.nan() == Some(code) {
+            FloatName::Nan
+        } else {
+            FloatName::OtherNan
+        };
     }
     if value.is_infinite() {
-        return if value > 0.0 { FloatName::Infinity } else { FloatName::NegativeInfinity };
+        return if value > 0.0 {
+            FloatName::Infinity
+        } else {
+            FloatName::NegativeInfinity
+        };
     }
     FloatName::Number(shortest(FloatKind::Small(float), bits))
 }
@@ -179,7 +201,9 @@ fn nearest(float: SmallFloat, near: f64, side: Ordering) -> Option<u8> {
         .map(|code| (f64::from(float.to_f32(code)), code))
         .filter(|(value, _)| value.is_finite())
         // The two zeros have one value and differ in sign.
-        .filter(|(value, code)| *value != 0.0 || (code & float.sign_bit() != 0) == near.is_sign_negative())
+        .filter(|(value, code)| {
+            *value != 0.0 || (code & float.sign_bit() != 0) == near.is_sign_negative()
+        })
         .collect();
     if !finite.iter().any(|(value, _)| *value == 0.0) && float != SmallFloat::E8M0Fnu {
         // A type without negative zero.
@@ -211,9 +235,10 @@ fn nearest(float: SmallFloat, near: f64, side: Ordering) -> Option<u8> {
         }
     }
     let above = finite.partition_point(|(value, _)| *value < near);
-    let (Some(&(high, high_code)), Some(&(low, low_code))) =
-        (finite.get(above.min(finite.len() - 1)), finite.get(above.saturating_sub(1)))
-    else {
+    let (Some(&(high, high_code)), Some(&(low, low_code))) = (
+        finite.get(above.min(finite.len() - 1)),
+        finite.get(above.saturating_sub(1)),
+    ) else {
         return None;
     };
     if high == near && side == Ordering::Equal {
@@ -241,7 +266,11 @@ fn widen(kind: FloatKind, bits: u64) -> f64 {
 
 /// Rounds a number that is `near`, or slightly off it in the direction `side`, to a small float.
 fn narrow(kind: FloatKind, near: f64, side: impl FnOnce() -> Ordering) -> u64 {
-    let sign = if near.is_sign_negative() { kind.sign_bit() } else { 0 };
+    let sign = if near.is_sign_negative() {
+        kind.sign_bit()
+    } else {
+        0
+    };
     if near.is_infinite() {
         return sign | kind.infinity();
     }
@@ -266,7 +295,11 @@ fn narrow(kind: FloatKind, near: f64, side: impl FnOnce() -> Ordering) -> u64 {
     let (whole, rest, half) = if shift >= 64 {
         (0, 1, 2)
     } else {
-        (mantissa >> shift, mantissa & ((1 << shift) - 1), 1u64 << (shift - 1))
+        (
+            mantissa >> shift,
+            mantissa & ((1 << shift) - 1),
+            1u64 << (shift - 1),
+        )
     };
     let up = match rest.cmp(&half) {
         Ordering::Equal => {
@@ -293,7 +326,11 @@ fn compare_decimal(text: &str, near: f64) -> Ordering {
         return Ordering::Equal;
     };
     let magnitude = ours.1.cmp(&theirs.1).then_with(|| ours.0.cmp(&theirs.0));
-    if near < 0.0 { magnitude.reverse() } else { magnitude }
+    if near < 0.0 {
+        magnitude.reverse()
+    } else {
+        magnitude
+    }
 }
 
 /// The significant digits of a decimal number and the power of ten of the place before the first.
@@ -305,8 +342,13 @@ fn digits(text: &str) -> Option<(String, i64)> {
     let all = format!("{whole}{fraction}");
     let significant = all.trim_start_matches('0');
     let leading = all.len() - significant.len();
-    let point = i64::try_from(whole.len()).ok()?.checked_sub(i64::try_from(leading).ok()?)?;
-    Some((significant.trim_end_matches('0').to_owned(), exponent.checked_add(point)?))
+    let point = i64::try_from(whole.len())
+        .ok()?
+        .checked_sub(i64::try_from(leading).ok()?)?;
+    Some((
+        significant.trim_end_matches('0').to_owned(),
+        exponent.checked_add(point)?,
+    ))
 }
 
 #[cfg(test)]
@@ -354,9 +396,12 @@ mod tests {
 
     #[test]
     fn bfloat16_is_the_upper_half_of_float32() {
-        for (text, bits) in
-            [("1", 0x3f80), ("3.3895313892515355e38", 0x7f7f), ("3.4e38", 0x7f80), ("1e39", 0x7f80)]
-        {
+        for (text, bits) in [
+            ("1", 0x3f80),
+            ("3.3895313892515355e38", 0x7f7f),
+            ("3.4e38", 0x7f80),
+            ("1e39", 0x7f80),
+        ] {
             assert_eq!(decimal_bits(FloatKind::BF16, text), Some(bits), "{text}");
         }
         assert_eq!(named_bits(FloatKind::BF16, "NaN"), Some(0x7fc0));
@@ -366,14 +411,21 @@ mod tests {
     fn names() {
         assert_eq!(named_bits(FloatKind::F16, "NaN"), Some(0x7e00));
         assert_eq!(named_bits(FloatKind::F32, "NaN"), Some(0x7fc0_0000));
-        assert_eq!(named_bits(FloatKind::F64, "NaN"), Some(0x7ff8_0000_0000_0000));
+        assert_eq!(
+            named_bits(FloatKind::F64, "NaN"),
+            Some(0x7ff8_0000_0000_0000)
+        );
         assert_eq!(named_bits(FloatKind::F32, "-Infinity"), Some(0xff80_0000));
         assert_eq!(named_bits(FloatKind::F32, "nan"), None);
         for (kind, bits, expected) in [
             (FloatKind::F32, 0x7fc0_0001, FloatName::OtherNan),
             (FloatKind::F32, 0xffc0_0000, FloatName::OtherNan),
             (FloatKind::F32, 0x7f80_0000, FloatName::Infinity),
-            (FloatKind::F32, 0x8000_0000, FloatName::Number("-0.0".into())),
+            (
+                FloatKind::F32,
+                0x8000_0000,
+                FloatName::Number("-0.0".into()),
+            ),
             (FloatKind::F32, 0x3dcc_cccd, FloatName::Number("0.1".into())),
             (FloatKind::F16, 0x2e66, FloatName::Number("0.1".into())),
             (FloatKind::F16, 0x7bff, FloatName::Number("65500.0".into())),
@@ -396,7 +448,11 @@ mod tests {
             (SmallFloat::E5M2, "-1e9", Some(0xfc)),
             (SmallFloat::E4M3, "1.0625", Some(0x38)),
             (SmallFloat::E4M3, "1.1875", Some(0x3a)),
-            (SmallFloat::E4M3, "1.06250000000000000000000000001", Some(0x39)),
+            (
+                SmallFloat::E4M3,
+                "1.06250000000000000000000000001",
+                Some(0x39),
+            ),
             (SmallFloat::E4M3, "-0.0", Some(0x80)),
             (SmallFloat::E4M3Fnuz, "-0.0", Some(0x00)),
             (SmallFloat::E2M1Fn, "-6", Some(0x0f)),
@@ -422,7 +478,9 @@ mod tests {
                     }
                     FloatName::Nan => assert_eq!(named_bits(kind, "NaN"), Some(bits)),
                     FloatName::Infinity => assert_eq!(named_bits(kind, "Infinity"), Some(bits)),
-                    FloatName::NegativeInfinity => assert_eq!(named_bits(kind, "-Infinity"), Some(bits)),
+                    FloatName::NegativeInfinity => {
+                        assert_eq!(named_bits(kind, "-Infinity"), Some(bits))
+                    }
                     FloatName::OtherNan => assert!(float.to_f32(bits as u8).is_nan()),
                 }
             }

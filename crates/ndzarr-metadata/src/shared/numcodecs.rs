@@ -1,5 +1,5 @@
-//! Configurations of numcodecs' codecs: those of v2 documents, some of the draft's, and those that v3
-//! names `numcodecs.…`.
+//! Configurations of numcodecs' codecs: those of v2 documents, some of the draft's, and those that
+//! v3 names `numcodecs.…`.
 
 use ndzarr_model::{BloscCname, BloscConfig, BloscShuffle, CodecConfig, CodecSpec};
 
@@ -22,7 +22,10 @@ const KNOWN: [(&str, &[&str]); 23] = [
     ("lz4", &["acceleration"]),
     ("zstd", &["level", "checksum"]),
     // zarr-python 3 states a typesize in some versions; numcodecs' chunks contain it.
-    ("blosc", &["cname", "clevel", "shuffle", "blocksize", "typesize"]),
+    (
+        "blosc",
+        &["cname", "clevel", "shuffle", "blocksize", "typesize"],
+    ),
     ("lzma", &["format", "check", "preset", "filters"]),
     ("crc32c", &["location"]),
     ("crc32", &["location"]),
@@ -40,9 +43,25 @@ const KNOWN: [(&str, &[&str]); 23] = [
     ("bitround", &["keepbits"]),
     (
         "pcodec",
-        &["level", "mode_spec", "delta_spec", "paging_spec", "delta_encoding_order", "equal_pages_up_to"],
+        &[
+            "level",
+            "mode_spec",
+            "delta_spec",
+            "paging_spec",
+            "delta_encoding_order",
+            "equal_pages_up_to",
+        ],
     ),
-    ("zfpy", &["mode", "tolerance", "rate", "precision", "compression_kwargs"]),
+    (
+        "zfpy",
+        &[
+            "mode",
+            "tolerance",
+            "rate",
+            "precision",
+            "compression_kwargs",
+        ],
+    ),
 ];
 
 /// True if [`parse_configuration`] knows a codec.
@@ -58,12 +77,22 @@ pub(crate) fn unknown_member<'a>(id: &str, members: &'a Members<'a>) -> Option<&
 }
 
 /// Reads a codec with its `id`, as in `compressor` and `filters`; `place` says which, for messages.
-pub(crate) fn parse_codec(key: &str, place: Place<'_>, value: &Json<'_>) -> Result<CodecSpec, MetadataError> {
+pub(crate) fn parse_codec(
+    key: &str,
+    place: Place<'_>,
+    value: &Json<'_>,
+) -> Result<CodecSpec, MetadataError> {
     let Json::Object(members) = value else {
-        return Err(MetadataError::invalid(key, format_args!("{place} is {}, not an object", value.kind())));
+        return Err(MetadataError::invalid(
+            key,
+            format_args!("{place} is {}, not an object", value.kind()),
+        ));
     };
     let Some(Json::String(id)) = members.get("id") else {
-        return Err(MetadataError::invalid(key, format_args!("{place} has no id")));
+        return Err(MetadataError::invalid(
+            key,
+            format_args!("{place} has no id"),
+        ));
     };
     let mut members = members.clone();
     members.remove("id");
@@ -82,15 +111,27 @@ pub(crate) fn parse_configuration(
 ) -> Result<CodecSpec, MetadataError> {
     let mut parameters = Fields::new(key, place, id, Some(members));
     let config = match id {
-        "gzip" => CodecConfig::Gzip { level: parameters.steering_integer("level", 1, -1..=9) },
-        "zlib" => CodecConfig::Zlib { level: parameters.steering_integer("level", 1, -1..=9) },
-        "bz2" => CodecConfig::Bz2 { level: parameters.steering_integer("level", 1, 1..=9).unsigned_abs() },
+        "gzip" => CodecConfig::Gzip {
+            level: parameters.steering_integer("level", 1, -1..=9),
+        },
+        "zlib" => CodecConfig::Zlib {
+            level: parameters.steering_integer("level", 1, -1..=9),
+        },
+        "bz2" => CodecConfig::Bz2 {
+            level: parameters
+                .steering_integer("level", 1, 1..=9)
+                .unsigned_abs(),
+        },
         "lz4" => CodecConfig::Lz4 {
-            acceleration: parameters.steering_integer("acceleration", 1, i32::MIN..=i32::MAX).max(1),
+            acceleration: parameters
+                .steering_integer("acceleration", 1, i32::MIN..=i32::MAX)
+                .max(1),
         },
         "zstd" => CodecConfig::Zstd {
             // numcodecs caps higher levels.
-            level: parameters.steering_integer("level", 0, -131_072..=i32::MAX).min(22),
+            level: parameters
+                .steering_integer("level", 0, -131_072..=i32::MAX)
+                .min(22),
             checksum: parameters
                 .steering("checksum", |value| match value {
                     Json::Null => Some(false),
@@ -104,7 +145,10 @@ pub(crate) fn parse_configuration(
             Some(config) => config,
             None => {
                 let configuration = members.to_values().into();
-                CodecConfig::Unknown { name: id.to_owned(), configuration }
+                CodecConfig::Unknown {
+                    name: id.to_owned(),
+                    configuration,
+                }
             }
         },
     };

@@ -26,8 +26,10 @@ pub(crate) fn fill_value(
         FillRequest::Json(value) => fill::parse(key, data_type, &value.into()),
         FillRequest::Value(fill) if data_type.is_element(fill.bytes()) => Ok(fill.clone()),
         FillRequest::Value(fill) => {
-            let what =
-                format_args!("a fill value of {} bytes is not a value of {data_type}", fill.bytes().len());
+            let what = format_args!(
+                "a fill value of {} bytes is not a value of {data_type}",
+                fill.bytes().len()
+            );
             Err(MetadataError::inexpressible(format, what))
         }
     }
@@ -37,7 +39,10 @@ pub(crate) fn fill_value(
 pub(crate) fn refuse_edges(format: Format, request: &ArrayRequest) -> Result<(), MetadataError> {
     match (&request.chunk_edges, &request.custom_grid) {
         (None, None) => Ok(()),
-        _ => Err(MetadataError::inexpressible(format, "has only regular chunk grids")),
+        _ => Err(MetadataError::inexpressible(
+            format,
+            "has only regular chunk grids",
+        )),
     }
 }
 
@@ -61,16 +66,28 @@ pub(crate) fn around(format: Format, codecs: &[CodecSpec]) -> Result<Around, Met
         let is_transpose = matches!(codec.config, CodecConfig::Transpose { .. });
         stage == Some(Stage::ArrayToBytes) || stage == Some(Stage::ArrayToArray) && !is_transpose
     };
-    let n_before = codecs.iter().rposition(takes_elements).map_or(0, |last| last + 1);
-    let mut parts = Around { before: vec![], array_to_bytes: None, after: vec![] };
+    let n_before = codecs
+        .iter()
+        .rposition(takes_elements)
+        .map_or(0, |last| last + 1);
+    let mut parts = Around {
+        before: vec![],
+        array_to_bytes: None,
+        after: vec![],
+    };
     for (i, codec) in codecs.iter().enumerate() {
         match stage(&codec.config) {
             Some(Stage::ArrayToArray) => parts.before.push(codec.clone()),
             None if i < n_before => parts.before.push(codec.clone()),
-            Some(Stage::ArrayToBytes) if i + 1 == n_before => parts.array_to_bytes = Some(codec.clone()),
+            Some(Stage::ArrayToBytes) if i + 1 == n_before => {
+                parts.array_to_bytes = Some(codec.clone())
+            }
             Some(Stage::BytesToBytes) | None if i >= n_before => parts.after.push(codec.clone()),
             _ => {
-                let what = format_args!("codec {:?} before one that takes elements", codec.config.name());
+                let what = format_args!(
+                    "codec {:?} before one that takes elements",
+                    codec.config.name()
+                );
                 return Err(MetadataError::inexpressible(format, what));
             }
         }
@@ -94,7 +111,8 @@ pub(crate) fn order_and_filters(
     let order = match first.map(|first| &first.config) {
         None => Some(request.order),
         Some(CodecConfig::Transpose { order })
-            if request.order == Order::C && order.iter().copied().eq((0..request.shape.len()).rev()) =>
+            if request.order == Order::C
+                && order.iter().copied().eq((0..request.shape.len()).rev()) =>
         {
             Some(Order::F)
         }
@@ -103,8 +121,7 @@ pub(crate) fn order_and_filters(
     match order.filter(|_| !rest.iter().any(is_transpose)) {
         Some(order) => Ok((order, rest.to_vec())),
         None => {
-            let what =
-                "the only transpose that can be expressed is a reversal of the dimensions at the start";
+            let what = "the only transpose that can be expressed is a reversal of the dimensions at the start";
             Err(MetadataError::inexpressible(format, what))
         }
     }
@@ -137,13 +154,18 @@ pub(crate) fn chunk_shape(
     chunk_shape: &[u64],
 ) -> Result<Vec<u64>, MetadataError> {
     let refuse = |what: &str| {
-        let what = format_args!("chunk shape {chunk_shape:?} of an array of shape {shape:?}: {what}");
+        let what =
+            format_args!("chunk shape {chunk_shape:?} of an array of shape {shape:?}: {what}");
         Err(MetadataError::inexpressible(format, what))
     };
     if shape.len() != chunk_shape.len() {
         return refuse("it must have as many dimensions");
     }
-    if shape.iter().zip(chunk_shape).any(|(&length, &chunk)| chunk == 0 && length != 0) {
+    if shape
+        .iter()
+        .zip(chunk_shape)
+        .any(|(&length, &chunk)| chunk == 0 && length != 0)
+    {
         return refuse("a chunk needs a length of 1 or more");
     }
     Ok(chunk_shape.iter().map(|&chunk| chunk.max(1)).collect())
@@ -151,5 +173,10 @@ pub(crate) fn chunk_shape(
 
 /// The transpose that makes the first index the fastest; none below two dimensions.
 pub(crate) fn reversal(ndim: usize) -> Option<CodecSpec> {
-    (ndim >= 2).then(|| CodecConfig::Transpose { order: (0..ndim).rev().collect() }.into())
+    (ndim >= 2).then(|| {
+        CodecConfig::Transpose {
+            order: (0..ndim).rev().collect(),
+        }
+        .into()
+    })
 }

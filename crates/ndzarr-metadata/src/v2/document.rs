@@ -16,12 +16,18 @@ use crate::{MetadataError, NodePath, json};
 
 /// Checks a `.zgroup`: it must exist and have format 2.
 pub(crate) fn check_group(key: &str, bytes: &[u8]) -> Result<(), MetadataError> {
-    check_format(key, &json::parse_object(key, bytes, json::NonFinite::Accept)?)
+    check_format(
+        key,
+        &json::parse_object(key, bytes, json::NonFinite::Accept)?,
+    )
 }
 
 /// Reads a `.zattrs`; an absent one is empty.
 pub(crate) fn attributes(key: &str, bytes: Option<&[u8]>) -> Result<Attributes, MetadataError> {
-    bytes.map_or_else(|| Ok(Attributes::new()), |bytes| json::parse_attributes(key, bytes))
+    bytes.map_or_else(
+        || Ok(Attributes::new()),
+        |bytes| json::parse_attributes(key, bytes),
+    )
 }
 
 /// Reads a `.zarray`; the names of its dimensions are among the attributes. Each departure of its
@@ -51,8 +57,19 @@ pub(crate) fn array(
         None => dtype::parse(key, dtype)?,
     };
     chunk_grid::check(key, &shape, &chunk_shape, &data_type)?;
-    let fill_value = fill::parse(key, &data_type, &stored, required(key, &document, "fill_value")?)?;
-    let mut chain = order(key, "order", required(key, &document, "order")?, objects.as_ref(), shape.len())?;
+    let fill_value = fill::parse(
+        key,
+        &data_type,
+        &stored,
+        required(key, &document, "fill_value")?,
+    )?;
+    let mut chain = order(
+        key,
+        "order",
+        required(key, &document, "order")?,
+        objects.as_ref(),
+        shape.len(),
+    )?;
     chain.push(objects.map_or_else(|| stored.codec().into(), |objects| objects.codec));
     chain.extend(bytes_codecs(key, filters.as_ref(), compressor.as_ref())?);
     let separator = match document.get("dimension_separator") {
@@ -72,7 +89,10 @@ pub(crate) fn array(
         fill_value,
         codecs: chain.into(),
         codec_check: CodecCheck::AtAccess,
-        keys: ChunkKeys { prefix: path.prefix(), encoding: KeyEncoding::V2 { separator } },
+        keys: ChunkKeys {
+            prefix: path.prefix(),
+            encoding: KeyEncoding::V2 { separator },
+        },
         dimension_names,
     })
 }
@@ -108,7 +128,11 @@ pub(crate) fn bytes_codecs(
         None | Some(Json::Null) => {}
         Some(Json::Array(filters)) => {
             for (i, filter) in filters.iter().enumerate() {
-                chain.push(numcodecs::parse_codec(key, Place::Item("filters", i), filter)?);
+                chain.push(numcodecs::parse_codec(
+                    key,
+                    Place::Item("filters", i),
+                    filter,
+                )?);
             }
         }
         Some(other) => {
@@ -118,7 +142,11 @@ pub(crate) fn bytes_codecs(
     }
     match compressor {
         None | Some(Json::Null) => {}
-        Some(compressor) => chain.push(numcodecs::parse_codec(key, Place::Member("compressor"), compressor)?),
+        Some(compressor) => chain.push(numcodecs::parse_codec(
+            key,
+            Place::Member("compressor"),
+            compressor,
+        )?),
     }
     Ok(chain)
 }
@@ -126,7 +154,10 @@ pub(crate) fn bytes_codecs(
 fn check_format(key: &str, document: &Members<'_>) -> Result<(), MetadataError> {
     match required(key, document, "zarr_format")? {
         value if as_u64(value) == Some(2) => Ok(()),
-        value => Err(MetadataError::invalid(key, format_args!("zarr_format is {}, not 2", show(value)))),
+        value => Err(MetadataError::invalid(
+            key,
+            format_args!("zarr_format is {}, not 2", show(value)),
+        )),
     }
 }
 
@@ -136,5 +167,8 @@ fn dimension_names(attributes: &Attributes, ndim: usize) -> Option<Vec<Option<St
     if names.len() != ndim {
         return None;
     }
-    names.iter().map(|name| name.as_str().map(|name| Some(name.to_owned()))).collect()
+    names
+        .iter()
+        .map(|name| name.as_str().map(|name| Some(name.to_owned())))
+        .collect()
 }

@@ -20,9 +20,14 @@ pub(crate) fn parse(
     if value.is_null() {
         return Ok(FillValue::undefined(data_type));
     }
-    element(data_type, stored, value).map(FillValue::defined).ok_or_else(|| {
-        MetadataError::invalid(key, format_args!("fill_value {} is not a value of {data_type}", show(value)))
-    })
+    element(data_type, stored, value)
+        .map(FillValue::defined)
+        .ok_or_else(|| {
+            MetadataError::invalid(
+                key,
+                format_args!("fill_value {} is not a value of {data_type}", show(value)),
+            )
+        })
 }
 
 /// The `fill_value` of a document of `format`, which uses v2's encodings.
@@ -56,10 +61,16 @@ pub(crate) fn write(
         _ => {
             let value = fill::write(data_type, fill);
             if FloatKind::of(data_type).is_some() {
-                let parts = value.as_array().map_or(std::slice::from_ref(&value), Vec::as_slice);
-                if let Some(bits) = parts.iter().filter_map(Json::as_str).find(|text| text.starts_with("0x"))
+                let parts = value
+                    .as_array()
+                    .map_or(std::slice::from_ref(&value), Vec::as_slice);
+                if let Some(bits) = parts
+                    .iter()
+                    .filter_map(Json::as_str)
+                    .find(|text| text.starts_with("0x"))
                 {
-                    let what = format_args!("the fill value NaN with the bits {bits} cannot be expressed");
+                    let what =
+                        format_args!("the fill value NaN with the bits {bits} cannot be expressed");
                     return Err(MetadataError::inexpressible(format, what));
                 }
             }
@@ -87,7 +98,9 @@ fn element(data_type: &DataType, stored: &Stored, value: &Json<'_>) -> Option<Ve
             let kind = FloatKind::of(data_type)?;
             let (re, im) = match value {
                 Json::Array(parts) => {
-                    let [re, im] = parts.as_slice() else { return None };
+                    let [re, im] = parts.as_slice() else {
+                        return None;
+                    };
                     (float(kind, re)?, float(kind, im)?)
                 }
                 value => (float(kind, value)?, 0),
@@ -108,10 +121,13 @@ fn element(data_type: &DataType, stored: &Stored, value: &Json<'_>) -> Option<Ve
             Json::String(text) => code_units(text, *chars),
             value => zero(value, chars * 4),
         },
-        DataType::DateTime64 { .. } | DataType::TimeDelta64 { .. } => fill::element(data_type, value),
+        DataType::DateTime64 { .. } | DataType::TimeDelta64 { .. } => {
+            fill::element(data_type, value)
+        }
         DataType::Struct(fields) => match value {
             Json::String(text) => {
-                let mut bytes = base64::decode(text).filter(|bytes| bytes.len() == fields.byte_len())?;
+                let mut bytes =
+                    base64::decode(text).filter(|bytes| bytes.len() == fields.byte_len())?;
                 stored.swap_bytes(data_type, &mut bytes);
                 data_type.is_element(&bytes).then_some(bytes)
             }
@@ -148,7 +164,10 @@ fn zero_text(text: &str, size: usize) -> Option<Vec<u8>> {
 
 fn decimal_integer(text: &str) -> Option<i128> {
     let digits = text.strip_prefix('-').unwrap_or(text);
-    digits.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok())?
+    digits
+        .bytes()
+        .all(|b| b.is_ascii_digit())
+        .then(|| text.parse().ok())?
 }
 
 /// A number, possibly in quotes, one of Python's tokens, or a name; hex belongs to v3.

@@ -22,10 +22,14 @@ pub(crate) fn parse(
     filters: &mut Option<Json<'_>>,
     compressor: &mut Option<Json<'_>>,
 ) -> Result<Objects, MetadataError> {
-    let missing = || MetadataError::invalid(key, "object dtype without object codec: \"|O\" has no type");
+    let missing =
+        || MetadataError::invalid(key, "object dtype without object codec: \"|O\" has no type");
     let value = match filters.as_mut() {
         Some(Json::Array(filters)) if !filters.is_empty() => filters.remove(0),
-        _ => compressor.take().filter(|compressor| !compressor.is_null()).ok_or_else(missing)?,
+        _ => compressor
+            .take()
+            .filter(|compressor| !compressor.is_null())
+            .ok_or_else(missing)?,
     };
     let id = value.get("id").and_then(Json::as_str).ok_or_else(missing)?;
     let (data_type, config) = match id {
@@ -33,9 +37,16 @@ pub(crate) fn parse(
         "vlen-bytes" => (DataType::Bytes, VlenConfig::Bytes),
         "json2" => {
             if let Some(encoding) = value.get("encoding").and_then(Json::as_str)
-                && !matches!(encoding.to_ascii_lowercase().as_str(), "utf-8" | "utf8" | "ascii")
+                && !matches!(
+                    encoding.to_ascii_lowercase().as_str(),
+                    "utf-8" | "utf8" | "ascii"
+                )
             {
-                return Err(MetadataError::unsupported(key, "encoding of json2", encoding));
+                return Err(MetadataError::unsupported(
+                    key,
+                    "encoding of json2",
+                    encoding,
+                ));
             }
             (DataType::Json, VlenConfig::Json2)
         }
@@ -46,21 +57,30 @@ pub(crate) fn parse(
             (DataType::String, VlenConfig::Categorize(labels))
         }
         "vlen-array" => {
-            let inner = value
-                .get("dtype")
-                .ok_or_else(|| MetadataError::invalid(key, "the object codec vlen-array has no dtype"))?;
+            let inner = value.get("dtype").ok_or_else(|| {
+                MetadataError::invalid(key, "the object codec vlen-array has no dtype")
+            })?;
             match dtype::parse(key, inner)? {
-                (elements, Stored::One(endian)) => {
-                    (DataType::VlenArray(elements.into()), VlenConfig::Array { endian })
-                }
+                (elements, Stored::One(endian)) => (
+                    DataType::VlenArray(elements.into()),
+                    VlenConfig::Array { endian },
+                ),
                 (_, Stored::Leaves(_)) => {
-                    return Err(MetadataError::unsupported(key, "dtype of vlen-array", show(inner)));
+                    return Err(MetadataError::unsupported(
+                        key,
+                        "dtype of vlen-array",
+                        show(inner),
+                    ));
                 }
             }
         }
         // Never run: it is a program.
         "pickle" | "json" | "msgpack" => {
-            return Err(MetadataError::unsupported(key, "object codec", format!("{id:?}")));
+            return Err(MetadataError::unsupported(
+                key,
+                "object codec",
+                format!("{id:?}"),
+            ));
         }
         other => {
             let what = format_args!(
@@ -70,7 +90,11 @@ pub(crate) fn parse(
         }
     };
     let row_by_row = matches!(config, VlenConfig::Json2 | VlenConfig::Msgpack2);
-    Ok(Objects { data_type, codec: CodecConfig::Vlen(config).into(), row_by_row })
+    Ok(Objects {
+        data_type,
+        codec: CodecConfig::Vlen(config).into(),
+        row_by_row,
+    })
 }
 
 /// True if this is one of the codecs that give `|O` a type.

@@ -7,7 +7,10 @@ use crate::shared::base64;
 /// Corrects the members of a `.zarray`. Each correction is added to `warnings`.
 pub(crate) fn correct(key: &str, document: &mut Members<'_>, warnings: &mut Vec<String>) {
     let mut remark = |what: &str| warnings.push(format!("{key}: {what}"));
-    if document.get("dimension_separator").is_some_and(Json::is_null) {
+    if document
+        .get("dimension_separator")
+        .is_some_and(Json::is_null)
+    {
         document.remove("dimension_separator");
         remark("dimension_separator is null: read as \".\", as by zarr-python 2");
     }
@@ -37,9 +40,16 @@ pub(crate) fn correct(key: &str, document: &mut Members<'_>, warnings: &mut Vec<
 /// The dtype of text of fixed length whose first filter stores text of any length.
 fn text_through_objects(document: &Members<'_>) -> Option<String> {
     let dtype = document.get("dtype")?.as_str()?;
-    let filter = document.get("filters")?.as_array()?.first()?.get("id")?.as_str()?;
+    let filter = document
+        .get("filters")?
+        .as_array()?
+        .first()?
+        .get("id")?
+        .as_str()?;
     let is_stored_so = match filter {
-        "vlen-utf8" => ["<U", ">U", "|U"].iter().any(|kind| dtype.starts_with(kind)),
+        "vlen-utf8" => ["<U", ">U", "|U"]
+            .iter()
+            .any(|kind| dtype.starts_with(kind)),
         "vlen-bytes" => dtype.starts_with("|S"),
         _ => false,
     };
@@ -56,7 +66,9 @@ fn fill_value_of_list(document: &Members<'_>) -> Option<Json<'static>> {
             let bytes: Vec<u8> = items.iter().map(byte).collect::<Option<_>>()?;
             Some(base64::encode(&bytes).into())
         }
-        (b'b' | b'i' | b'u' | b'f', [value]) if value.as_array().is_none() => Some(value.to_owned()),
+        (b'b' | b'i' | b'u' | b'f', [value]) if value.as_array().is_none() => {
+            Some(value.to_owned())
+        }
         _ => None,
     }
 }

@@ -33,13 +33,15 @@ enum Differing {
 impl Alike {
     /// The template that a node provides, if it can be one.
     pub(crate) fn to(node: &Node) -> Option<Self> {
-        let (NodeKind::Array(spec), [(key, document)]) = (&node.kind, node.documents.as_slice()) else {
+        let (NodeKind::Array(spec), [(key, document)]) = (&node.kind, node.documents.as_slice())
+        else {
             return None;
         };
         // A warning names the node, custom types and grids are made for each array, and a list of
         // lengths has to fit the shape.
-        let is_plain =
-            node.warnings.is_empty() && node.context.extensions.is_empty() && spec.edges().is_none();
+        let is_plain = node.warnings.is_empty()
+            && node.context.extensions.is_empty()
+            && spec.edges().is_none();
         if node.format != Format::Zarr3 || !is_plain {
             return None;
         }
@@ -54,7 +56,11 @@ impl Alike {
         // If a member occurs twice the last one counts, and the first may be anything.
         let count = |of| differing.iter().filter(|(is, _)| *is == of).count();
         let once = count(Differing::Shape) == 1 && count(Differing::Attributes) <= 1;
-        once.then(|| Self { spec: ArraySpec::clone(spec), document: document.clone(), differing })
+        once.then(|| Self {
+            spec: ArraySpec::clone(spec),
+            document: document.clone(),
+            differing,
+        })
     }
 
     /// The array at a path whose document is stored under this key, if it matches and is valid.
@@ -141,7 +147,10 @@ impl Alike {
             fill_value: spec.fill_value.clone(),
             codecs: Arc::clone(&spec.codecs),
             codec_check: spec.codec_check,
-            keys: ChunkKeys { prefix: path.prefix(), encoding: spec.keys.encoding },
+            keys: ChunkKeys {
+                prefix: path.prefix(),
+                encoding: spec.keys.encoding,
+            },
             dimension_names: spec.dimension_names.clone(),
         })
     }
@@ -161,8 +170,15 @@ mod tests {
     fn what_others_cannot_be_alike_to() {
         let node = |document: &str| {
             let mut known = Known::new();
-            known.add_document("a/zarr.json", Some(Bytes::copy_from_slice(document.as_bytes())));
-            match open(&NodePath::new("a").expect("a path"), &known, &OpenOptions::default()) {
+            known.add_document(
+                "a/zarr.json",
+                Some(Bytes::copy_from_slice(document.as_bytes())),
+            );
+            match open(
+                &NodePath::new("a").expect("a path"),
+                &known,
+                &OpenOptions::default(),
+            ) {
                 Ok(Resolved::Done(node)) => node,
                 other => panic!("{document}: {other:?}"),
             }
@@ -170,14 +186,25 @@ mod tests {
         assert!(Alike::to(&node(DOCUMENT)).is_some());
         assert!(Alike::to(&node(r#"{"zarr_format": 3, "node_type": "group"}"#)).is_none());
         assert!(
-            Alike::to(&node(&DOCUMENT.replace("\"codecs\"", "\"attributes\": {}, \"codecs\""))).is_none()
+            Alike::to(&node(
+                &DOCUMENT.replace("\"codecs\"", "\"attributes\": {}, \"codecs\"")
+            ))
+            .is_none()
         );
-        assert!(Alike::to(&node(&DOCUMENT.replace("\"codecs\"", "\"shape\": [1, 1], \"codecs\""))).is_none());
+        assert!(
+            Alike::to(&node(
+                &DOCUMENT.replace("\"codecs\"", "\"shape\": [1, 1], \"codecs\"")
+            ))
+            .is_none()
+        );
         let edges = DOCUMENT.replace("\"regular\"", "\"rectilinear\"");
-        let edges =
-            edges.replace("\"chunk_shape\": [5, 7]", "\"kind\": \"inline\", \"chunk_shapes\": [[4, 6], 7]");
+        let edges = edges.replace(
+            "\"chunk_shape\": [5, 7]",
+            "\"kind\": \"inline\", \"chunk_shapes\": [[4, 6], 7]",
+        );
         assert!(Alike::to(&node(&edges)).is_none());
-        let transformers = r#""storage_transformers": [{"name": "x", "must_understand": false}], "codecs""#;
+        let transformers =
+            r#""storage_transformers": [{"name": "x", "must_understand": false}], "codecs""#;
         assert!(Alike::to(&node(&DOCUMENT.replace("\"codecs\"", transformers))).is_none());
     }
 }

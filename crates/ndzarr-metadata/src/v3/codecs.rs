@@ -1,8 +1,8 @@
 //! Codec lists in v3 documents, read and checked as far as possible without the codecs themselves.
 
 use ndzarr_model::{
-    BloscCname, BloscConfig, BloscShuffle, ChecksumLocation, CodecConfig, CodecSpec, DataType, Endian,
-    PayloadBounds, ShardingConfig, VlenConfig,
+    BloscCname, BloscConfig, BloscShuffle, ChecksumLocation, CodecConfig, CodecSpec, DataType,
+    Endian, PayloadBounds, ShardingConfig, VlenConfig,
 };
 
 use crate::json::{Json, as_u64, as_u64_list, show};
@@ -37,16 +37,28 @@ pub(crate) fn parse(
 ) -> Result<Vec<CodecSpec>, MetadataError> {
     check_lengths(key, value, limits)?;
     // Codecs see the layout of the elements.
-    let input = Input { data_type: data_type.layout().into_owned(), shape: chunk_shape.to_vec() };
+    let input = Input {
+        data_type: data_type.layout().into_owned(),
+        shape: chunk_shape.to_vec(),
+    };
     chain(key, "codecs", value, Some(input))
 }
 
 /// Checks the length of a list of codecs and of those within it.
-pub(crate) fn check_lengths(key: &str, codecs: &Json<'_>, limits: &Limits) -> Result<(), MetadataError> {
-    let Some(items) = codecs.as_array() else { return Ok(()) };
+pub(crate) fn check_lengths(
+    key: &str,
+    codecs: &Json<'_>,
+    limits: &Limits,
+) -> Result<(), MetadataError> {
+    let Some(items) = codecs.as_array() else {
+        return Ok(());
+    };
     limits.check_n_codecs(key, items.len())?;
     for configuration in items.iter().filter_map(|item| item.get("configuration")) {
-        for codecs in ["codecs", "index_codecs"].into_iter().filter_map(|name| configuration.get(name)) {
+        for codecs in ["codecs", "index_codecs"]
+            .into_iter()
+            .filter_map(|name| configuration.get(name))
+        {
             check_lengths(key, codecs, limits)?;
         }
     }
@@ -60,7 +72,9 @@ fn chain(
     mut input: Option<Input>,
 ) -> Result<Vec<CodecSpec>, MetadataError> {
     let invalid = |what: String| MetadataError::invalid(key, format_args!("{place} {what}"));
-    let items = value.as_array().ok_or_else(|| invalid(format!("is {}, not a list", show(value))))?;
+    let items = value
+        .as_array()
+        .ok_or_else(|| invalid(format!("is {}, not a list", show(value))))?;
     let mut specs: Vec<CodecSpec> = Vec::with_capacity(items.len());
     let mut any_unknown = false;
     let mut any_bytes = false;
@@ -98,15 +112,27 @@ fn chain(
         }
     }
     if !any_bytes && !any_unknown {
-        return Err(invalid(format!("{} have no array→bytes codec, such as \"bytes\"", names(items))));
+        return Err(invalid(format!(
+            "{} have no array→bytes codec, such as \"bytes\"",
+            names(items)
+        )));
     }
     Ok(specs)
 }
 
 /// The names in a list of codecs, for messages.
 fn names(items: &[Json<'_>]) -> String {
-    let name = |item: &Json<'_>| item.get("name").unwrap_or(item).as_str().unwrap_or("?").to_owned();
-    format!("[{}]", items.iter().map(name).collect::<Vec<_>>().join(", "))
+    let name = |item: &Json<'_>| {
+        item.get("name")
+            .unwrap_or(item)
+            .as_str()
+            .unwrap_or("?")
+            .to_owned()
+    };
+    format!(
+        "[{}]",
+        items.iter().map(name).collect::<Vec<_>>().join(", ")
+    )
 }
 
 /// Reads one codec; `input` is what reaches it, if it is known.
@@ -122,13 +148,19 @@ pub(crate) fn codec(
         "bytes" | "endian" => bytes(&mut configuration, input)?,
         "transpose" => transpose(&mut configuration, input)?,
         "sharding_indexed" => sharding(key, place, &mut configuration, input)?,
-        "gzip" => CodecConfig::Gzip { level: configuration.integer("level", 0..=9)? },
+        "gzip" => CodecConfig::Gzip {
+            level: configuration.integer("level", 0..=9)?,
+        },
         "zstd" => CodecConfig::Zstd {
             level: configuration.integer("level", -131_072..=22)?,
-            checksum: configuration.optional("checksum", "a boolean", Json::as_bool)?.unwrap_or(false),
+            checksum: configuration
+                .optional("checksum", "a boolean", Json::as_bool)?
+                .unwrap_or(false),
         },
         "blosc" => CodecConfig::Blosc(blosc(&mut configuration)?),
-        "crc32c" => CodecConfig::Crc32c { location: ChecksumLocation::End },
+        "crc32c" => CodecConfig::Crc32c {
+            location: ChecksumLocation::End,
+        },
         "bitround" | "numcodecs.bitround" => arrays::bitround(&mut configuration)?,
         "packbits" => CodecConfig::Packbits(arrays::packbits(&mut configuration)?),
         "cast_value" => arrays::cast_value(key, &mut configuration, input)?,
@@ -152,9 +184,13 @@ fn numcodecs_or_unknown(
     extension: &Extension<'_>,
     input: Option<&Input>,
 ) -> Result<CodecConfig, MetadataError> {
-    let unknown =
-        || CodecConfig::Unknown { name: name.to_owned(), configuration: extension.raw_configuration() };
-    let Some(id) = name.strip_prefix("numcodecs.") else { return Ok(unknown()) };
+    let unknown = || CodecConfig::Unknown {
+        name: name.to_owned(),
+        configuration: extension.raw_configuration(),
+    };
+    let Some(id) = name.strip_prefix("numcodecs.") else {
+        return Ok(unknown());
+    };
     if !numcodecs::is_known(id) || matches!(id, "base64" | "categorize") {
         return Ok(unknown());
     }
@@ -167,7 +203,8 @@ fn numcodecs_or_unknown(
     }
     members.remove("id");
     if let Some(member) = numcodecs::unknown_member(id, &members) {
-        let what = format_args!("{place} {name:?} has an unknown member {member:?} in its configuration");
+        let what =
+            format_args!("{place} {name:?} has an unknown member {member:?} in its configuration");
         return Err(MetadataError::invalid(key, what));
     }
     if let Some(input) = input {
@@ -176,32 +213,46 @@ fn numcodecs_or_unknown(
     let spec = numcodecs::parse_configuration(key, place, id, &members)?;
     match spec.unwritable {
         None => Ok(spec.config),
-        Some(why) => Err(MetadataError::invalid(key, format_args!("{place} {name:?}: {why}"))),
+        Some(why) => Err(MetadataError::invalid(
+            key,
+            format_args!("{place} {name:?}: {why}"),
+        )),
     }
 }
 
-fn bytes(configuration: &mut Fields<'_>, input: Option<&Input>) -> Result<CodecConfig, MetadataError> {
+fn bytes(
+    configuration: &mut Fields<'_>,
+    input: Option<&Input>,
+) -> Result<CodecConfig, MetadataError> {
     let endian = configuration.named("endian")?;
     Ok(CodecConfig::Bytes {
         endian: match input {
             Some(input) if input.data_type.swap_width() == 1 => None,
             Some(input) if endian.is_none() => {
-                return Err(
-                    configuration.invalid(format_args!("has no endian, which {} needs", input.data_type))
-                );
+                return Err(configuration.invalid(format_args!(
+                    "has no endian, which {} needs",
+                    input.data_type
+                )));
             }
             _ => endian,
         },
     })
 }
 
-fn transpose(configuration: &mut Fields<'_>, input: Option<&Input>) -> Result<CodecConfig, MetadataError> {
+fn transpose(
+    configuration: &mut Fields<'_>,
+    input: Option<&Input>,
+) -> Result<CodecConfig, MetadataError> {
     let ndim = input.map(|input| input.shape.len());
     let order = configuration.required("order", "a permutation of the dimensions", |value| {
         let order: Vec<usize> = match (value.as_str(), ndim) {
             (Some("C"), Some(ndim)) => (0..ndim).collect(),
             (Some("F"), Some(ndim)) => (0..ndim).rev().collect(),
-            _ => as_u64_list(value)?.into_iter().map(usize::try_from).collect::<Result<_, _>>().ok()?,
+            _ => as_u64_list(value)?
+                .into_iter()
+                .map(usize::try_from)
+                .collect::<Result<_, _>>()
+                .ok()?,
         };
         is_permutation(&order, ndim.unwrap_or(order.len())).then_some(order)
     })?;
@@ -211,22 +262,35 @@ fn transpose(configuration: &mut Fields<'_>, input: Option<&Input>) -> Result<Co
 /// True if each of `0..ndim` occurs exactly once.
 pub(crate) fn is_permutation(order: &[usize], ndim: usize) -> bool {
     let mut seen = vec![false; ndim];
-    order.len() == ndim && order.iter().all(|&axis| axis < ndim && !std::mem::replace(&mut seen[axis], true))
+    order.len() == ndim
+        && order
+            .iter()
+            .all(|&axis| axis < ndim && !std::mem::replace(&mut seen[axis], true))
 }
 
 fn blosc(configuration: &mut Fields<'_>) -> Result<BloscConfig, MetadataError> {
     let size = |value: &Json<'_>| as_u64(value).and_then(|size| usize::try_from(size).ok());
-    let cname = configuration
-        .required("cname", "a compressor of blosc", |value| BloscCname::from_name(value.as_str()?))?;
+    let cname = configuration.required("cname", "a compressor of blosc", |value| {
+        BloscCname::from_name(value.as_str()?)
+    })?;
     let clevel = configuration.integer("clevel", 0..=9)?;
-    let shuffle = configuration.named("shuffle")?.ok_or_else(|| configuration.invalid("has no shuffle"))?;
-    let typesize =
-        configuration.optional("typesize", "a positive integer", |value| size(value).filter(|&n| n > 0))?;
+    let shuffle = configuration
+        .named("shuffle")?
+        .ok_or_else(|| configuration.invalid("has no shuffle"))?;
+    let typesize = configuration.optional("typesize", "a positive integer", |value| {
+        size(value).filter(|&n| n > 0)
+    })?;
     if typesize.is_none() && shuffle != BloscShuffle::None {
         return Err(configuration.invalid("has no typesize"));
     }
     let blocksize = configuration.required("blocksize", "a size in bytes", size)?;
-    Ok(BloscConfig { cname, clevel: u8::try_from(clevel).unwrap_or(9), shuffle, typesize, blocksize })
+    Ok(BloscConfig {
+        cname,
+        clevel: u8::try_from(clevel).unwrap_or(9),
+        shuffle,
+        typesize,
+        blocksize,
+    })
 }
 
 fn sharding(
@@ -235,28 +299,38 @@ fn sharding(
     configuration: &mut Fields<'_>,
     input: Option<&Input>,
 ) -> Result<CodecConfig, MetadataError> {
-    let chunk_shape = configuration.required("chunk_shape", "a list of positive lengths", |value| {
-        as_u64_list(value).filter(|shape| !shape.contains(&0))
-    })?;
+    let chunk_shape =
+        configuration.required("chunk_shape", "a list of positive lengths", |value| {
+            as_u64_list(value).filter(|shape| !shape.contains(&0))
+        })?;
     let index_location = configuration.named("index_location")?.unwrap_or_default();
     let mut index_shape = None;
     if let Some(Input { data_type, shape }) = input {
         let divides = shape.len() == chunk_shape.len()
-            && shape.iter().zip(&chunk_shape).all(|(shard, chunk)| shard % chunk == 0);
+            && shape
+                .iter()
+                .zip(&chunk_shape)
+                .all(|(shard, chunk)| shard % chunk == 0);
         if !divides {
             return Err(configuration.invalid(format_args!(
                 "has chunk_shape {chunk_shape:?}, which does not divide the shard {shape:?}"
             )));
         }
         chunk_grid::check_byte_len(key, &chunk_shape, data_type.elem_size().unwrap_or(1))?;
-        let mut counts: Vec<u64> =
-            shape.iter().zip(&chunk_shape).map(|(shard, chunk)| shard / chunk).collect();
+        let mut counts: Vec<u64> = shape
+            .iter()
+            .zip(&chunk_shape)
+            .map(|(shard, chunk)| shard / chunk)
+            .collect();
         counts.push(2);
         chunk_grid::check_byte_len(key, &counts, 8)?;
         index_shape = Some(counts);
     }
     let codecs = configuration.required("codecs", "a list", Some)?;
-    let inner = input.map(|input| Input { data_type: input.data_type.clone(), shape: chunk_shape.clone() });
+    let inner = input.map(|input| Input {
+        data_type: input.data_type.clone(),
+        shape: chunk_shape.clone(),
+    });
     let codecs = chain(key, &format!("{place}.configuration.codecs"), codecs, inner)?;
     let index_codecs = index_codecs(key, place, configuration, index_shape)?;
     Ok(CodecConfig::Sharding(Box::new(ShardingConfig {
@@ -277,12 +351,26 @@ fn index_codecs(
     let Some(value) = configuration.get("index_codecs") else {
         // zarr-python's meaning of an absent list.
         return Ok(vec![
-            CodecConfig::Bytes { endian: Some(Endian::Little) }.into(),
-            CodecConfig::Crc32c { location: ChecksumLocation::End }.into(),
+            CodecConfig::Bytes {
+                endian: Some(Endian::Little),
+            }
+            .into(),
+            CodecConfig::Crc32c {
+                location: ChecksumLocation::End,
+            }
+            .into(),
         ]);
     };
-    let index = index_shape.map(|shape| Input { data_type: INDEX_TYPE, shape });
-    let codecs = chain(key, &format!("{place}.configuration.index_codecs"), value, index)?;
+    let index = index_shape.map(|shape| Input {
+        data_type: INDEX_TYPE,
+        shape,
+    });
+    let codecs = chain(
+        key,
+        &format!("{place}.configuration.index_codecs"),
+        value,
+        index,
+    )?;
     if let Some(codec) = codecs.iter().find(|codec| !has_fixed_size(&codec.config)) {
         return Err(configuration.invalid(format_args!(
             "has in its index_codecs {}, which has no fixed encoded size",

@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 use ndzarr_model::{
-    ChecksumLocation, ChunkEdges, CodecConfig, CodecSpec, DataType, Endian, KeyEncoding, PayloadBounds,
-    ShardingConfig, VlenConfig,
+    ChecksumLocation, ChunkEdges, CodecConfig, CodecSpec, DataType, Endian, KeyEncoding,
+    PayloadBounds, ShardingConfig, VlenConfig,
 };
 
 use crate::json::{Json, Members, json};
@@ -17,8 +17,8 @@ use crate::shared::request_parts::Around;
 use crate::shared::request_parts::reversal;
 use crate::v3::{codecs, document, document_key, dtype, grid, keys};
 use crate::{
-    ArrayRequest, CodecRequest, CreateOptions, Creation, Document, ExistingDocument, Extensions, FillRequest,
-    Format, Known, Limits, MetadataError, NodePath, Order, json as document_json,
+    ArrayRequest, CodecRequest, CreateOptions, Creation, Document, ExistingDocument, Extensions,
+    FillRequest, Format, Known, Limits, MetadataError, NodePath, Order, json as document_json,
 };
 
 const FORMAT: Format = Format::Zarr3;
@@ -34,15 +34,25 @@ pub(crate) fn create(
     let key = document_key(path);
     let (document, extensions) = match new {
         NewNode::Array(request) => {
-            let extensions = Extensions::new().knowing(&request.data_type, request.custom_grid.as_ref());
+            let extensions =
+                Extensions::new().knowing(&request.data_type, request.custom_grid.as_ref());
             (array_document(&key, request, options)?, extensions)
         }
-        NewNode::Group(attributes) => (group_document(of_request(attributes, options)), Extensions::new()),
+        NewNode::Group(attributes) => (
+            group_document(of_request(attributes, options)),
+            Extensions::new(),
+        ),
     };
     let value = document_json::write(&key, &document)?;
     // The document must open before it is written, and the opened node is the result.
     let (members, attributes) = document_json::read_object(&key, &value)?;
-    let mut node = document::node(path, &key, &members, attributes, (&extensions, &options.limits))?;
+    let mut node = document::node(
+        path,
+        &key,
+        &members,
+        attributes,
+        (&extensions, &options.limits),
+    )?;
     node.documents.push((key.clone(), value.clone()));
     node.context.n5_axes = options.n5_axes;
     node.context.extensions = extensions;
@@ -56,11 +66,22 @@ pub(crate) fn create(
         .collect();
     put.push(new_document(key, &value, options.existing.of_document()));
     let foreign = options.foreign;
-    Ok(Creation { erase: site.erase, erase_prefixes: site.erase_prefixes, foreign, put, claim: None, node })
+    Ok(Creation {
+        erase: site.erase,
+        erase_prefixes: site.erase_prefixes,
+        foreign,
+        put,
+        claim: None,
+        node,
+    })
 }
 
 fn new_document(key: String, value: &Bytes, existing: ExistingDocument) -> Document {
-    Document { key, value: value.clone(), existing }
+    Document {
+        key,
+        value: value.clone(),
+        existing,
+    }
 }
 
 fn group_document(attributes: Members<'static>) -> Json<'static> {
@@ -77,14 +98,19 @@ fn array_document(
     options: &CreateOptions,
 ) -> Result<Json<'static>, MetadataError> {
     let inexpressible = |what: String| MetadataError::inexpressible(FORMAT, what);
-    let ArrayRequest { shape, data_type, .. } = request;
+    let ArrayRequest {
+        shape, data_type, ..
+    } = request;
     if request.fill_value == FillRequest::Undefined {
-        return Err(inexpressible("an undefined fill value cannot be expressed".to_owned()));
+        return Err(inexpressible(
+            "an undefined fill value cannot be expressed".to_owned(),
+        ));
     }
     let fill_value = request_parts::fill_value(key, FORMAT, data_type, &request.fill_value)?;
     let grid = grid(request)?;
     let grid_shape = grid.chunk_shape.clone();
-    let name = dtype::write(data_type).ok_or_else(|| inexpressible(dtype::why_inexpressible(data_type)))?;
+    let name = dtype::write(data_type)
+        .ok_or_else(|| inexpressible(dtype::why_inexpressible(data_type)))?;
     let encoding = key_encoding(request)?;
     let codecs = codec_list(key, request, &grid_shape, &options.limits)?;
     let mut document = json!({
@@ -107,32 +133,57 @@ fn array_document(
 fn grid(request: &ArrayRequest) -> Result<grid::Grid, MetadataError> {
     if let Some(custom) = &request.custom_grid {
         let chunk_shape = custom.edges().iter().map(ChunkEdges::max).collect();
-        return Ok(grid::Grid { chunk_shape, edges: None, custom: Some(custom.clone()) });
+        return Ok(grid::Grid {
+            chunk_shape,
+            edges: None,
+            custom: Some(custom.clone()),
+        });
     }
     let Some(edges) = &request.chunk_edges else {
         let shape = request.shard_shape.as_ref().unwrap_or(&request.chunk_shape);
         let chunk_shape = request_parts::chunk_shape(FORMAT, &request.shape, shape)?;
-        return Ok(grid::Grid { chunk_shape, edges: None, custom: None });
+        return Ok(grid::Grid {
+            chunk_shape,
+            edges: None,
+            custom: None,
+        });
     };
     // An invalid grid is found as in a document that is read.
-    let grid = grid::Grid { chunk_shape: Vec::new(), edges: Some(edges.clone()), custom: None };
-    grid::parse("the request", &(&grid::write(&grid)).into(), &request.shape, &Extensions::new())
-        .map_err(|error| MetadataError::inexpressible(FORMAT, error))
+    let grid = grid::Grid {
+        chunk_shape: Vec::new(),
+        edges: Some(edges.clone()),
+        custom: None,
+    };
+    grid::parse(
+        "the request",
+        &(&grid::write(&grid)).into(),
+        &request.shape,
+        &Extensions::new(),
+    )
+    .map_err(|error| MetadataError::inexpressible(FORMAT, error))
 }
 
 fn key_encoding(request: &ArrayRequest) -> Result<KeyEncoding, MetadataError> {
     let separator = match request.separator {
         Some(separator) if !matches!(separator, '/' | '.') => {
-            return Err(MetadataError::inexpressible(FORMAT, format_args!("separator {separator:?}")));
+            return Err(MetadataError::inexpressible(
+                FORMAT,
+                format_args!("separator {separator:?}"),
+            ));
         }
         separator => separator,
     };
     match request.key_encoding.as_deref() {
-        None | Some("default") => Ok(KeyEncoding::Default { separator: separator.unwrap_or('/') }),
-        Some("v2") => Ok(KeyEncoding::V2 { separator: separator.unwrap_or('.') }),
-        Some(other) => {
-            Err(MetadataError::inexpressible(FORMAT, format_args!("chunk key encoding {other:?}")))
-        }
+        None | Some("default") => Ok(KeyEncoding::Default {
+            separator: separator.unwrap_or('/'),
+        }),
+        Some("v2") => Ok(KeyEncoding::V2 {
+            separator: separator.unwrap_or('.'),
+        }),
+        Some(other) => Err(MetadataError::inexpressible(
+            FORMAT,
+            format_args!("chunk key encoding {other:?}"),
+        )),
     }
 }
 
@@ -167,14 +218,19 @@ fn codec_list(
 }
 
 fn neutral(request: &ArrayRequest, specs: &[CodecSpec]) -> Result<Vec<CodecSpec>, MetadataError> {
-    let Around { before, array_to_bytes, after } = request_parts::around(FORMAT, specs)?;
+    let Around {
+        before,
+        array_to_bytes,
+        after,
+    } = request_parts::around(FORMAT, specs)?;
     let mut chain = Vec::new();
     if request.order == Order::F {
         chain.extend(reversal(request.shape.len()));
     }
-    let reaching = before.iter().fold(request.data_type.layout().into_owned(), |data_type, codec| {
-        codecs::encoded_type(&codec.config, &data_type)
-    });
+    let reaching = before.iter().fold(
+        request.data_type.layout().into_owned(),
+        |data_type, codec| codecs::encoded_type(&codec.config, &data_type),
+    );
     chain.extend(before);
     chain.push(array_to_bytes.unwrap_or_else(|| elements(&reaching, request.endian)));
     chain.extend(after);
@@ -194,8 +250,14 @@ fn elements(data_type: &DataType, endian: Option<Endian>) -> CodecSpec {
 fn shards(chunk_shape: Vec<u64>, codecs: Vec<CodecSpec>, request: &ArrayRequest) -> CodecSpec {
     let usual = || {
         vec![
-            CodecConfig::Bytes { endian: Some(Endian::Little) }.into(),
-            CodecConfig::Crc32c { location: ChecksumLocation::End }.into(),
+            CodecConfig::Bytes {
+                endian: Some(Endian::Little),
+            }
+            .into(),
+            CodecConfig::Crc32c {
+                location: ChecksumLocation::End,
+            }
+            .into(),
         ]
     };
     let index_codecs = request.index_codecs.clone().unwrap_or_else(usual);
@@ -223,7 +285,10 @@ fn check_names(path: &NodePath) -> Result<(), MetadataError> {
             continue;
         };
         let what = format!("{name:?} {what}, which Zarr v3 reserves");
-        return Err(MetadataError::Path { path: path.to_string(), what });
+        return Err(MetadataError::Path {
+            path: path.to_string(),
+            what,
+        });
     }
     Ok(())
 }
@@ -232,5 +297,7 @@ fn check_names(path: &NodePath) -> Result<(), MetadataError> {
 fn unusual_name(path: &NodePath) -> Option<String> {
     let usual = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
     let name = path.segments().find(|name| !name.bytes().all(usual))?;
-    Some(format!("the name {name:?} has characters other than a-z A-Z 0-9 - _ . and may not be portable"))
+    Some(format!(
+        "the name {name:?} has characters other than a-z A-Z 0-9 - _ . and may not be portable"
+    ))
 }

@@ -14,7 +14,9 @@ use crate::shared::fill;
 use crate::v3::extension::Extension;
 use crate::v3::inline::without_inline;
 use crate::v3::{codecs, dtype, grid, keys, spellings};
-use crate::{Context, Extensions, Format, Limits, MemberKind, MetadataError, Node, NodeKind, NodePath, json};
+use crate::{
+    Context, Extensions, Format, Limits, MemberKind, MetadataError, Node, NodeKind, NodePath, json,
+};
 
 const ARRAY_MEMBERS: [&str; 11] = [
     "zarr_format",
@@ -77,7 +79,9 @@ pub(crate) fn node(
         MemberKind::Array => {
             check_members(key, document, &ARRAY_MEMBERS)?;
             let mut spec = array(path, key, document, (extensions, limits), &mut warnings)?;
-            if let Some(why) = check_storage_transformers(key, document.get("storage_transformers"))? {
+            if let Some(why) =
+                check_storage_transformers(key, document.get("storage_transformers"))?
+            {
                 warnings.push(format!("{key}: {why}"));
                 let codecs = Arc::make_mut(&mut spec.codecs);
                 if let Some(codec) = codecs.first_mut() {
@@ -106,8 +110,13 @@ pub(crate) fn node(
 pub(crate) fn check_format(key: &str, document: &Members<'_>) -> Result<(), MetadataError> {
     match required(key, document, "zarr_format")? {
         value if as_u64(value) == Some(3) => Ok(()),
-        value if as_u64(value).is_some() => Err(MetadataError::unsupported(key, "zarr_format", show(value))),
-        value => Err(MetadataError::invalid(key, format_args!("zarr_format is {}, not 3", show(value)))),
+        value if as_u64(value).is_some() => {
+            Err(MetadataError::unsupported(key, "zarr_format", show(value)))
+        }
+        value => Err(MetadataError::invalid(
+            key,
+            format_args!("zarr_format is {}, not 3", show(value)),
+        )),
     }
 }
 
@@ -121,7 +130,10 @@ pub(crate) fn attributes(key: &str, value: Option<Value>) -> Result<Attributes, 
 }
 
 pub(crate) fn no_attributes(key: &str, value: &impl std::fmt::Display) -> MetadataError {
-    MetadataError::invalid(key, format_args!("attributes is {}, not an object", show(value)))
+    MetadataError::invalid(
+        key,
+        format_args!("attributes is {}, not an object", show(value)),
+    )
 }
 
 fn node_type(key: &str, document: &Members<'_>) -> Result<MemberKind, MetadataError> {
@@ -143,7 +155,10 @@ fn check_members(key: &str, document: &Members<'_>, known: &[&str]) -> Result<()
             || value.get("must_understand").and_then(Json::as_bool) == Some(false)
             || (name == "consolidated_metadata" && value.is_null() && known == GROUP_MEMBERS);
         if !harmless {
-            let what = format_args!("unknown member {name:?}, which must be understood: {}", show(value));
+            let what = format_args!(
+                "unknown member {name:?}, which must be understood: {}",
+                show(value)
+            );
             return Err(MetadataError::invalid(key, what));
         }
     }
@@ -162,7 +177,11 @@ fn array(
     let name = required(key, document, "data_type")?;
     let data_type = dtype::parse(key, name, extensions)?;
     let grid = required(key, document, "chunk_grid")?;
-    let grid::Grid { chunk_shape, edges, custom } = grid::parse(key, grid, &shape, extensions)?;
+    let grid::Grid {
+        chunk_shape,
+        edges,
+        custom,
+    } = grid::parse(key, grid, &shape, extensions)?;
     chunk_grid::check(key, &shape, &chunk_shape, &data_type)?;
     let encoding = keys::parse(key, required(key, document, "chunk_key_encoding")?)?;
     let codecs = spellings::codecs(key, document, &data_type, limits, warnings)?;
@@ -197,21 +216,32 @@ fn array(
         fill_value,
         codecs: codecs.into(),
         codec_check: CodecCheck::AtOpen,
-        keys: ChunkKeys { prefix: path.prefix(), encoding },
+        keys: ChunkKeys {
+            prefix: path.prefix(),
+            encoding,
+        },
         dimension_names,
     })
 }
 
 /// Why new chunks cannot be stored: optional storage transformers. Required ones are an error.
-fn check_storage_transformers(key: &str, value: Option<&Json<'_>>) -> Result<Option<String>, MetadataError> {
+fn check_storage_transformers(
+    key: &str,
+    value: Option<&Json<'_>>,
+) -> Result<Option<String>, MetadataError> {
     match value {
         None => Ok(None),
         Some(Json::Array(transformers)) => {
             let mut unknown = None;
             for (i, transformer) in transformers.iter().enumerate() {
-                let extension = Extension::parse(key, Place::Item("storage_transformers", i), transformer)?;
+                let extension =
+                    Extension::parse(key, Place::Item("storage_transformers", i), transformer)?;
                 if !extension.is_optional {
-                    return Err(MetadataError::unsupported(key, "storage transformer", extension.name));
+                    return Err(MetadataError::unsupported(
+                        key,
+                        "storage transformer",
+                        extension.name,
+                    ));
                 }
                 unknown.get_or_insert(extension.name);
             }
@@ -244,8 +274,10 @@ fn dimension_names(
         .and_then(|items| items.iter().map(name).collect::<Option<Vec<_>>>())
         .map(Some)
         .ok_or_else(|| {
-            let what =
-                format_args!("dimension_names is {}, not a list of {ndim} names or nulls", show(value));
+            let what = format_args!(
+                "dimension_names is {}, not a list of {ndim} names or nulls",
+                show(value)
+            );
             MetadataError::invalid(key, what)
         })
 }

@@ -19,7 +19,11 @@ enum Forms<'a> {
 }
 
 /// Reads the `data_type` of a document.
-pub(crate) fn parse(key: &str, value: &Json<'_>, extensions: &Extensions) -> Result<DataType, MetadataError> {
+pub(crate) fn parse(
+    key: &str,
+    value: &Json<'_>,
+    extensions: &Extensions,
+) -> Result<DataType, MetadataError> {
     any(key, value, Forms::Documents(extensions), MAX_TYPE_DEPTH)
 }
 
@@ -35,9 +39,13 @@ pub(crate) fn is_legacy_structure(value: &Json<'_>) -> bool {
 
 /// A list of codecs with the byte order that a legacy structure leaves out.
 pub(crate) fn with_little_endian<'a>(codecs: &Json<'a>) -> Json<'a> {
-    let Json::Array(codecs) = codecs else { return codecs.clone() };
+    let Json::Array(codecs) = codecs else {
+        return codecs.clone();
+    };
     let has_no_endian = |codec: &Json<'_>| {
-        let endian = codec.get("configuration").and_then(|configuration| configuration.get("endian"));
+        let endian = codec
+            .get("configuration")
+            .and_then(|configuration| configuration.get("endian"));
         endian.is_none_or(Json::is_null)
     };
     codecs
@@ -47,7 +55,9 @@ pub(crate) fn with_little_endian<'a>(codecs: &Json<'a>) -> Json<'a> {
             Some("sharding_indexed") => {
                 let mut codec = codec.clone();
                 let configuration = codec.get_mut("configuration");
-                if let Some(inner) = configuration.and_then(|configuration| configuration.get_mut("codecs")) {
+                if let Some(inner) =
+                    configuration.and_then(|configuration| configuration.get_mut("codecs"))
+                {
                     *inner = with_little_endian(inner);
                 }
                 codec
@@ -57,17 +67,30 @@ pub(crate) fn with_little_endian<'a>(codecs: &Json<'a>) -> Json<'a> {
         .collect()
 }
 
-fn any(key: &str, value: &Json<'_>, forms: Forms<'_>, depth_left: usize) -> Result<DataType, MetadataError> {
+fn any(
+    key: &str,
+    value: &Json<'_>,
+    forms: Forms<'_>,
+    depth_left: usize,
+) -> Result<DataType, MetadataError> {
     const PLACE: Place<'_> = Place::Member("data_type");
     let extension = Extension::parse(key, PLACE, value)?;
     let mut configuration = extension.configuration(key, PLACE);
-    let positive = |value: &Json<'_>| as_u64(value).and_then(|n| usize::try_from(n).ok()).filter(|&n| n > 0);
+    let positive = |value: &Json<'_>| {
+        as_u64(value)
+            .and_then(|n| usize::try_from(n).ok())
+            .filter(|&n| n > 0)
+    };
     let length = |configuration: &mut Fields<'_>| {
         configuration.required("length_bytes", "a positive integer", positive)
     };
     let data_type = match extension.name {
-        "raw_bytes" => DataType::Raw { bytes: length(&mut configuration)? },
-        "null_terminated_bytes" => DataType::FixedBytes { bytes: length(&mut configuration)? },
+        "raw_bytes" => DataType::Raw {
+            bytes: length(&mut configuration)?,
+        },
+        "null_terminated_bytes" => DataType::FixedBytes {
+            bytes: length(&mut configuration)?,
+        },
         "fixed_length_utf32" => {
             let units = |value: &Json<'_>| positive(value).filter(|n| n.is_multiple_of(4));
             let n = configuration.required("length_bytes", "a positive multiple of 4", units)?;
@@ -83,7 +106,10 @@ fn any(key: &str, value: &Json<'_>, forms: Forms<'_>, depth_left: usize) -> Resu
             let elements = configuration.required("data_type", "a data type", Some)?;
             let elements = any(key, elements, forms, depth_left.saturating_sub(1))?;
             if elements.elem_size().is_none() {
-                return Err(MetadataError::invalid(key, "data_type vlen-array of elements of variable size"));
+                return Err(MetadataError::invalid(
+                    key,
+                    "data_type vlen-array of elements of variable size",
+                ));
             }
             DataType::VlenArray(elements.into())
         }
@@ -113,11 +139,15 @@ fn any(key: &str, value: &Json<'_>, forms: Forms<'_>, depth_left: usize) -> Resu
 }
 
 fn time(name: &str, configuration: &mut Fields<'_>) -> Result<DataType, MetadataError> {
-    let unit =
-        configuration.required("unit", "a unit of NumPy's", |value| TimeUnit::from_name(value.as_str()?))?;
-    let scale = configuration.required("scale_factor", "an integer from 1 to 2147483647", |value| {
-        u32::try_from(as_u64(value)?).ok().filter(|scale| (1..=0x7fff_ffff).contains(scale))
+    let unit = configuration.required("unit", "a unit of NumPy's", |value| {
+        TimeUnit::from_name(value.as_str()?)
     })?;
+    let scale =
+        configuration.required("scale_factor", "an integer from 1 to 2147483647", |value| {
+            u32::try_from(as_u64(value)?)
+                .ok()
+                .filter(|scale| (1..=0x7fff_ffff).contains(scale))
+        })?;
     Ok(match name {
         "numpy.datetime64" => DataType::DateTime64 { unit, scale },
         _ => DataType::TimeDelta64 { unit, scale },
@@ -125,8 +155,12 @@ fn time(name: &str, configuration: &mut Fields<'_>) -> Result<DataType, Metadata
 }
 
 fn checked_size(key: &str, data_type: DataType) -> Result<DataType, MetadataError> {
-    if data_type.elem_size().is_some_and(|size| size > MAX_RAW_BYTES) {
-        let what = format_args!("data_type {data_type} has more than {MAX_RAW_BYTES} bytes per element");
+    if data_type
+        .elem_size()
+        .is_some_and(|size| size > MAX_RAW_BYTES)
+    {
+        let what =
+            format_args!("data_type {data_type} has more than {MAX_RAW_BYTES} bytes per element");
         return Err(MetadataError::invalid(key, what));
     }
     Ok(data_type)
@@ -141,7 +175,9 @@ fn structure(
     depth_left: usize,
 ) -> Result<DataType, MetadataError> {
     let Some(depth_left) = depth_left.checked_sub(1) else {
-        return Err(configuration.invalid(format_args!("is nested deeper than {MAX_TYPE_DEPTH} levels")));
+        return Err(configuration.invalid(format_args!(
+            "is nested deeper than {MAX_TYPE_DEPTH} levels"
+        )));
     };
     let items = configuration.required("fields", "a list", Json::as_array)?;
     let mut fields = Vec::with_capacity(items.len().min(StructType::MAX_PARTS));
@@ -154,7 +190,11 @@ fn structure(
             },
             Json::Object(members) => {
                 let known = ["name", "data_type", "shape"];
-                let n = if matches!(forms, Forms::Neutral) { 3 } else { 2 };
+                let n = if matches!(forms, Forms::Neutral) {
+                    3
+                } else {
+                    2
+                };
                 match (members.get("name"), members.get("data_type")) {
                     (Some(Json::String(name)), Some(data_type))
                         if members.keys().all(|member| known[..n].contains(&member)) =>
@@ -173,13 +213,20 @@ fn structure(
             None => Vec::new(),
             Some(shape) => as_u64_list(shape)
                 .filter(|lens| !lens.contains(&0))
-                .and_then(|lens| lens.into_iter().map(usize::try_from).collect::<Result<_, _>>().ok())
+                .and_then(|lens| {
+                    lens.into_iter()
+                        .map(usize::try_from)
+                        .collect::<Result<_, _>>()
+                        .ok()
+                })
                 .ok_or_else(invalid)?,
         };
         let data_type = any(key, data_type, forms, depth_left)?;
         fields.push(Field::new(name.to_string(), data_type).with_shape(shape));
     }
-    StructType::new(fields).map(DataType::Struct).map_err(|error| configuration.invalid(error))
+    StructType::new(fields)
+        .map(DataType::Struct)
+        .map_err(|error| configuration.invalid(error))
 }
 
 /// The `data_type` of a document; `None` if v3 cannot express the type.
@@ -222,14 +269,20 @@ pub(crate) fn why_inexpressible(data_type: &DataType) -> String {
 /// A type of any format in the form of v3.
 pub(crate) fn write_neutral(data_type: &DataType) -> Json<'static> {
     match data_type {
-        DataType::FixedBytes { bytes } => named("null_terminated_bytes", json!({"length_bytes": bytes})),
-        DataType::FixedUtf32 { chars } => named("fixed_length_utf32", json!({"length_bytes": chars * 4})),
-        DataType::DateTime64 { unit, scale } => {
-            named("numpy.datetime64", json!({"unit": unit.name(), "scale_factor": scale}))
+        DataType::FixedBytes { bytes } => {
+            named("null_terminated_bytes", json!({"length_bytes": bytes}))
         }
-        DataType::TimeDelta64 { unit, scale } => {
-            named("numpy.timedelta64", json!({"unit": unit.name(), "scale_factor": scale}))
+        DataType::FixedUtf32 { chars } => {
+            named("fixed_length_utf32", json!({"length_bytes": chars * 4}))
         }
+        DataType::DateTime64 { unit, scale } => named(
+            "numpy.datetime64",
+            json!({"unit": unit.name(), "scale_factor": scale}),
+        ),
+        DataType::TimeDelta64 { unit, scale } => named(
+            "numpy.timedelta64",
+            json!({"unit": unit.name(), "scale_factor": scale}),
+        ),
         DataType::Struct(fields) => {
             let field = |field: &Field| {
                 let mut members = Members::new();
@@ -240,9 +293,14 @@ pub(crate) fn write_neutral(data_type: &DataType) -> Json<'static> {
                 }
                 Json::Object(members)
             };
-            named("struct", json!({"fields": fields.fields().iter().map(field).collect::<Vec<_>>()}))
+            named(
+                "struct",
+                json!({"fields": fields.fields().iter().map(field).collect::<Vec<_>>()}),
+            )
         }
-        DataType::VlenArray(elements) => named("vlen-array", json!({"data_type": write_neutral(elements)})),
+        DataType::VlenArray(elements) => {
+            named("vlen-array", json!({"data_type": write_neutral(elements)}))
+        }
         DataType::Custom(custom) => match custom.configuration().into() {
             Json::Object(members) if members.is_empty() => custom.name().into(),
             configuration => named(custom.name(), configuration),

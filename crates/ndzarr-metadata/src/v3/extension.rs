@@ -17,10 +17,21 @@ pub(crate) struct Extension<'a> {
 impl<'a> Extension<'a> {
     /// Reads a string or an object of `name`, `configuration` and `must_understand`; `place` is for
     /// messages.
-    pub(crate) fn parse(key: &str, place: Place<'_>, value: &'a Json<'a>) -> Result<Self, MetadataError> {
-        let invalid = |what: String| Err(MetadataError::invalid(key, format_args!("{place}{what}")));
+    pub(crate) fn parse(
+        key: &str,
+        place: Place<'_>,
+        value: &'a Json<'a>,
+    ) -> Result<Self, MetadataError> {
+        let invalid =
+            |what: String| Err(MetadataError::invalid(key, format_args!("{place}{what}")));
         let members = match value {
-            Json::String(name) => return Ok(Self { name, is_optional: false, configuration: None }),
+            Json::String(name) => {
+                return Ok(Self {
+                    name,
+                    is_optional: false,
+                    configuration: None,
+                });
+            }
             Json::Object(members) => members,
             other => return invalid(format!(" is {}, not a name or an object", other.kind())),
         };
@@ -39,7 +50,11 @@ impl<'a> Extension<'a> {
             }
         }
         match name {
-            Some(name) => Ok(Self { name, is_optional, configuration }),
+            Some(name) => Ok(Self {
+                name,
+                is_optional,
+                configuration,
+            }),
             None => invalid(" has no name".to_owned()),
         }
     }

@@ -29,9 +29,14 @@ pub(crate) fn parse(
     let mut configuration = extension.configuration(key, PLACE);
     match extension.name {
         "regular" => {
-            let chunk_shape = configuration.required("chunk_shape", "a list of lengths", as_u64_list)?;
+            let chunk_shape =
+                configuration.required("chunk_shape", "a list of lengths", as_u64_list)?;
             configuration.end()?;
-            Ok(Grid { chunk_shape, edges: None, custom: None })
+            Ok(Grid {
+                chunk_shape,
+                edges: None,
+                custom: None,
+            })
         }
         "rectilinear" => rectilinear(configuration, shape),
         name => match extensions.chunk_grid(name, &extension.raw_configuration(), shape) {
@@ -39,7 +44,11 @@ pub(crate) fn parse(
                 let custom = made.map_err(|what| configuration.invalid(what))?;
                 let grid = ChunkGrid::rectilinear(shape, custom.edges())
                     .map_err(|error| configuration.invalid(error))?;
-                Ok(Grid { chunk_shape: grid.chunk_shape().to_vec(), edges: None, custom: Some(custom) })
+                Ok(Grid {
+                    chunk_shape: grid.chunk_shape().to_vec(),
+                    edges: None,
+                    custom: Some(custom),
+                })
             }
             None => Err(MetadataError::unsupported(key, "chunk grid", name)),
         },
@@ -53,7 +62,11 @@ fn rectilinear(mut configuration: Fields<'_>, shape: &[u64]) -> Result<Grid, Met
     }
     let specs = configuration.required("chunk_shapes", "a list", Json::as_array)?;
     if specs.len() != shape.len() {
-        let what = format_args!("has {} chunk_shapes for {} dimensions", specs.len(), shape.len());
+        let what = format_args!(
+            "has {} chunk_shapes for {} dimensions",
+            specs.len(),
+            shape.len()
+        );
         return Err(configuration.invalid(what));
     }
     let mut edges = Vec::with_capacity(specs.len());
@@ -68,7 +81,10 @@ fn rectilinear(mut configuration: Fields<'_>, shape: &[u64]) -> Result<Grid, Met
         match parsed.end() {
             // A list may end beyond u64, which is always enough.
             Some(end) if end < shape[axis] => {
-                let what = format_args!("covers {end} of the {} elements of dimension {axis}", shape[axis]);
+                let what = format_args!(
+                    "covers {end} of the {} elements of dimension {axis}",
+                    shape[axis]
+                );
                 return Err(configuration.invalid(what));
             }
             _ => edges.push(parsed),
@@ -82,7 +98,11 @@ fn rectilinear(mut configuration: Fields<'_>, shape: &[u64]) -> Result<Grid, Met
     };
     let chunk_shape = edges.iter().map(ChunkEdges::max).collect();
     let regular = edges.iter().map(repeated).collect::<Option<Vec<_>>>();
-    Ok(Grid { chunk_shape, edges: if regular.is_some() { None } else { Some(edges) }, custom: None })
+    Ok(Grid {
+        chunk_shape,
+        edges: if regular.is_some() { None } else { Some(edges) },
+        custom: None,
+    })
 }
 
 /// Counts stay numbers and are never expanded into lists, however large they are.
@@ -98,7 +118,11 @@ fn edges_of(spec: &Json<'_>) -> Option<ChunkEdges> {
         },
         len => Some((positive(len)?, 1)),
     };
-    spec.as_array()?.iter().map(run).collect::<Option<Vec<_>>>().map(ChunkEdges::Listed)
+    spec.as_array()?
+        .iter()
+        .map(run)
+        .collect::<Option<Vec<_>>>()
+        .map(ChunkEdges::Listed)
 }
 
 /// A grid in the form in which it is written.
@@ -110,7 +134,10 @@ pub(crate) fn write(grid: &Grid) -> Json<'static> {
         return named("regular", json!({"chunk_shape": &grid.chunk_shape}));
     };
     let specs: Vec<Json<'static>> = edges.iter().map(spec_of).collect();
-    named("rectilinear", json!({"kind": "inline", "chunk_shapes": specs}))
+    named(
+        "rectilinear",
+        json!({"kind": "inline", "chunk_shapes": specs}),
+    )
 }
 
 fn spec_of(edges: &ChunkEdges) -> Json<'static> {
@@ -118,7 +145,13 @@ fn spec_of(edges: &ChunkEdges) -> Json<'static> {
         ChunkEdges::Repeated(len) => (*len).into(),
         ChunkEdges::Listed(runs) => runs
             .iter()
-            .map(|&(len, count)| if count == 1 { json!(len) } else { json!([len, count]) })
+            .map(|&(len, count)| {
+                if count == 1 {
+                    json!(len)
+                } else {
+                    json!([len, count])
+                }
+            })
             .collect(),
     }
 }
@@ -143,8 +176,15 @@ pub(crate) fn extend(grid: &mut Json<'_>, shape: &[u64], inner_chunk_shape: Opti
             && end < len
         {
             let missing = len - end;
-            let unit = inner_chunk_shape.and_then(|shape| shape.get(axis)).map_or(1, |&n| n.max(1));
-            list.push(missing.checked_next_multiple_of(unit).unwrap_or(missing).into());
+            let unit = inner_chunk_shape
+                .and_then(|shape| shape.get(axis))
+                .map_or(1, |&n| n.max(1));
+            list.push(
+                missing
+                    .checked_next_multiple_of(unit)
+                    .unwrap_or(missing)
+                    .into(),
+            );
         }
     }
 }

@@ -16,7 +16,10 @@ type SpannedMap<'a> = (Range<usize>, Vec<Span<'a>>);
 
 /// The inline map of a v3 group: its position and its entries. `None` if there is no such member,
 /// or one of another kind.
-pub(crate) fn inline<'a>(key: &str, bytes: &'a [u8]) -> Result<Option<SpannedMap<'a>>, MetadataError> {
+pub(crate) fn inline<'a>(
+    key: &str,
+    bytes: &'a [u8],
+) -> Result<Option<SpannedMap<'a>>, MetadataError> {
     let mut entries = Vec::new();
     let map = find(bytes, Some(&mut entries)).map_err(|error| MetadataError::json(key, &error))?;
     Ok(map.map(|map| (map, entries)))
@@ -78,6 +81,8 @@ pub(crate) fn without_inline(bytes: &[u8]) -> Cow<'_, [u8]> {
         return Cow::Borrowed(bytes);
     }
     // Errors in it are reported when it is read.
-    let Ok(Some(map)) = find(bytes, None) else { return Cow::Borrowed(bytes) };
+    let Ok(Some(map)) = find(bytes, None) else {
+        return Cow::Borrowed(bytes);
+    };
     Cow::Owned([&bytes[..map.start], b"{}", &bytes[map.end..]].concat())
 }

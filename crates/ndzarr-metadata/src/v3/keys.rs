@@ -12,15 +12,24 @@ pub(crate) fn parse(key: &str, value: &Json<'_>) -> Result<KeyEncoding, Metadata
     const PLACE: Place<'_> = Place::Member("chunk_key_encoding");
     let extension = Extension::parse(key, PLACE, value)?;
     if !matches!(extension.name, "default" | "v2") {
-        return Err(MetadataError::unsupported(key, "chunk key encoding", extension.name));
+        return Err(MetadataError::unsupported(
+            key,
+            "chunk key encoding",
+            extension.name,
+        ));
     }
     let mut configuration = extension.configuration(key, PLACE);
-    let separator =
-        configuration.optional("separator", "\"/\" or \".\"", |value| separator(value.as_str()?))?;
+    let separator = configuration.optional("separator", "\"/\" or \".\"", |value| {
+        separator(value.as_str()?)
+    })?;
     configuration.end()?;
     Ok(match extension.name {
-        "default" => KeyEncoding::Default { separator: separator.unwrap_or('/') },
-        _ => KeyEncoding::V2 { separator: separator.unwrap_or('.') },
+        "default" => KeyEncoding::Default {
+            separator: separator.unwrap_or('/'),
+        },
+        _ => KeyEncoding::V2 {
+            separator: separator.unwrap_or('.'),
+        },
     })
 }
 

@@ -28,14 +28,18 @@ pub(crate) const ARRAY_A: &str = r#"{"shape":[4],"data_type":"uint16","chunk_gri
 pub(crate) const ARRAY_B: &str = r#"{"attributes":{"filters":[{"astype":">u2","dtype":">u2","id":"delta"}]},"chunk_grid":{"chunk_shape":[2],"separator":".","type":"regular"},"chunk_memory_layout":"F","data_type":">u2","extensions":[],"fill_value":5,"shape":[4]}"#;
 
 pub(crate) fn store_a(more: &[(&str, &str)]) -> Store {
-    let documents: Vec<(&str, &str)> =
-        [("zarr.json", ENTRY_A)].into_iter().chain(more.iter().copied()).collect();
+    let documents: Vec<(&str, &str)> = [("zarr.json", ENTRY_A)]
+        .into_iter()
+        .chain(more.iter().copied())
+        .collect();
     Store::new(&documents)
 }
 
 pub(crate) fn store_b(more: &[(&str, &str)]) -> Store {
-    let documents: Vec<(&str, &str)> =
-        [("zarr.json", ENTRY_B)].into_iter().chain(more.iter().copied()).collect();
+    let documents: Vec<(&str, &str)> = [("zarr.json", ENTRY_B)]
+        .into_iter()
+        .chain(more.iter().copied())
+        .collect();
     Store::new(&documents)
 }
 
@@ -51,7 +55,10 @@ pub(crate) fn array_b(document: &str) -> Result<ArraySpec, MetadataError> {
 }
 
 pub(crate) fn configs(spec: &ArraySpec) -> Vec<CodecConfig> {
-    spec.codecs.iter().map(|codec| codec.config.clone()).collect()
+    spec.codecs
+        .iter()
+        .map(|codec| codec.config.clone())
+        .collect()
 }
 
 /// The message of an error, which has to name the document and all of `parts`.

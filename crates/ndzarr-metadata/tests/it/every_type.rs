@@ -8,12 +8,23 @@ use ndzarr_model::{DataType, Endian, Field, FillValue, StructType, TimeUnit};
 
 use crate::it::store::{Store, create};
 
-const FORMATS: [Format; 5] = [Format::Zarr2, Format::Zarr3, Format::DraftA, Format::DraftB, Format::N5];
+const FORMATS: [Format; 5] = [
+    Format::Zarr2,
+    Format::Zarr3,
+    Format::DraftA,
+    Format::DraftB,
+    Format::N5,
+];
 
-const UNITS: [&str; 14] = ["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as", "generic"];
+const UNITS: [&str; 14] = [
+    "Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as", "generic",
+];
 
 fn named(names: &str) -> Vec<DataType> {
-    names.split_whitespace().map(|name| DataType::from_name(name).expect(name)).collect()
+    names
+        .split_whitespace()
+        .map(|name| DataType::from_name(name).expect(name))
+        .collect()
 }
 
 fn small_floats() -> Vec<DataType> {
@@ -31,11 +42,16 @@ fn complex_of(types: &[DataType]) -> Vec<DataType> {
 }
 
 fn times() -> Vec<DataType> {
-    let steps = UNITS.iter().flat_map(|unit| [1, 25, 0x7fff_ffff].map(|scale| (unit, scale)));
+    let steps = UNITS
+        .iter()
+        .flat_map(|unit| [1, 25, 0x7fff_ffff].map(|scale| (unit, scale)));
     let types = steps.map(|(unit, scale)| (TimeUnit::from_name(unit).expect("a unit"), scale));
     types
         .flat_map(|(unit, scale)| {
-            [DataType::DateTime64 { unit, scale }, DataType::TimeDelta64 { unit, scale }]
+            [
+                DataType::DateTime64 { unit, scale },
+                DataType::TimeDelta64 { unit, scale },
+            ]
         })
         .collect()
 }
@@ -45,10 +61,22 @@ fn structures() -> Vec<DataType> {
     let flat = of(vec![
         Field::new("a", DataType::Int { bits: 16 }),
         Field::new("s", DataType::FixedBytes { bytes: 3 }),
-        Field::new("t", DataType::DateTime64 { unit: TimeUnit::Second, scale: 1 }),
+        Field::new(
+            "t",
+            DataType::DateTime64 {
+                unit: TimeUnit::Second,
+                scale: 1,
+            },
+        ),
         Field::new("c", DataType::Complex { bits: 64 }),
     ]);
-    vec![flat.clone(), of(vec![Field::new("inner", flat), Field::new("b", DataType::Bool)])]
+    vec![
+        flat.clone(),
+        of(vec![
+            Field::new("inner", flat),
+            Field::new("b", DataType::Bool),
+        ]),
+    ]
 }
 
 /// Elements of a type that differ in every way that a document could lose.
@@ -113,18 +141,40 @@ fn is_nan(data_type: &DataType, element: &[u8]) -> bool {
 fn written(format: Format) -> Vec<DataType> {
     let vlen_array = DataType::VlenArray(DataType::Int { bits: 16 }.into());
     let numbers = named("int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64");
-    let plain = [numbers.clone(), named("bool float16 complex64 complex128 r8 r72")].concat();
-    let texts = vec![DataType::FixedBytes { bytes: 3 }, DataType::FixedUtf32 { chars: 3 }];
+    let plain = [
+        numbers.clone(),
+        named("bool float16 complex64 complex128 r8 r72"),
+    ]
+    .concat();
+    let texts = vec![
+        DataType::FixedBytes { bytes: 3 },
+        DataType::FixedUtf32 { chars: 3 },
+    ];
     match format {
         Format::N5 => [numbers, named("string object")].concat(),
         Format::Zarr3 => {
             let small = [small_floats(), named("int2 int4 uint2 uint4 bfloat16")].concat();
             let complex = complex_of(&[small_floats(), named("float16 bfloat16")].concat());
-            [plain, texts, times(), structures(), small, complex, named("string bytes")].concat()
+            [
+                plain,
+                texts,
+                times(),
+                structures(),
+                small,
+                complex,
+                named("string bytes"),
+            ]
+            .concat()
         }
-        Format::Zarr2 | Format::DraftB => {
-            [plain, texts, times(), structures(), named("string bytes json"), vec![vlen_array]].concat()
-        }
+        Format::Zarr2 | Format::DraftB => [
+            plain,
+            texts,
+            times(),
+            structures(),
+            named("string bytes json"),
+            vec![vlen_array],
+        ]
+        .concat(),
         Format::DraftA => [plain, texts, times(), structures()].concat(),
     }
 }
@@ -132,7 +182,11 @@ fn written(format: Format) -> Vec<DataType> {
 fn every() -> Vec<DataType> {
     let mut all: BTreeMap<String, DataType> = BTreeMap::new();
     for format in FORMATS {
-        all.extend(written(format).into_iter().map(|data_type| (format!("{data_type:?}"), data_type)));
+        all.extend(
+            written(format)
+                .into_iter()
+                .map(|data_type| (format!("{data_type:?}"), data_type)),
+        );
     }
     all.into_values().collect()
 }
@@ -157,7 +211,9 @@ fn fill_values_of_every_type_keep_their_bits() {
                     && match format {
                         Format::N5 => fill.is_zero(),
                         // These formats have one name for NaN and no bits.
-                        Format::Zarr2 | Format::DraftB => !is_nan(&data_type, &element) || made.is_ok(),
+                        Format::Zarr2 | Format::DraftB => {
+                            !is_nan(&data_type, &element) || made.is_ok()
+                        }
                         _ => true,
                     };
                 match (made, expressible) {

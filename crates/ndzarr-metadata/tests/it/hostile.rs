@@ -28,7 +28,13 @@ const RICH3: &str = r#"{"zarr_format":3,"node_type":"array","shape":[20,30],"dat
 /// Opening must end, twice with the same result: a node, or an error that names the document.
 fn survives(key: &str, text: &[u8]) {
     let mut store = ndzarr_metadata::Known::new();
-    for name in ["zarr.json", ".zarray", ".zgroup", ".zattrs", "attributes.json"] {
+    for name in [
+        "zarr.json",
+        ".zarray",
+        ".zgroup",
+        ".zattrs",
+        "attributes.json",
+    ] {
         store.add_document(name, None);
     }
     store.add_document(key, Some(text.to_vec().into()));
@@ -37,7 +43,9 @@ fn survives(key: &str, text: &[u8]) {
     let shown = || String::from_utf8_lossy(text);
     match (open(), open()) {
         // Compared by their debug output, since a fill value may be NaN.
-        (Ok(first), Ok(second)) => assert_eq!(format!("{first:?}"), format!("{second:?}"), "{}", shown()),
+        (Ok(first), Ok(second)) => {
+            assert_eq!(format!("{first:?}"), format!("{second:?}"), "{}", shown())
+        }
         (Err(first), Err(second)) => {
             let first = first.to_string();
             let second = second.to_string();
@@ -50,15 +58,22 @@ fn survives(key: &str, text: &[u8]) {
 
 #[test]
 fn samples_open() {
-    Store::new(&[(".zarray", RICH2)]).open("").expect("a valid sample");
-    Store::new(&[("zarr.json", RICH3)]).open("").expect("a valid sample");
+    Store::new(&[(".zarray", RICH2)])
+        .open("")
+        .expect("a valid sample");
+    Store::new(&[("zarr.json", RICH3)])
+        .open("")
+        .expect("a valid sample");
 }
 
 #[test]
 fn every_prefix() {
-    for (key, text) in
-        [(".zarray", RICH2), (".zarray", zarr2::ARRAY), ("zarr.json", RICH3), ("zarr.json", zarr3::ARRAY)]
-    {
+    for (key, text) in [
+        (".zarray", RICH2),
+        (".zarray", zarr2::ARRAY),
+        ("zarr.json", RICH3),
+        ("zarr.json", zarr3::ARRAY),
+    ] {
         for end in 0..text.len() {
             survives(key, &text.as_bytes()[..end]);
         }
@@ -67,7 +82,11 @@ fn every_prefix() {
 
 #[test]
 fn every_flipped_bit() {
-    for (key, text) in [(".zarray", RICH2), ("zarr.json", RICH3), (".zgroup", "{\"zarr_format\":2}")] {
+    for (key, text) in [
+        (".zarray", RICH2),
+        ("zarr.json", RICH3),
+        (".zgroup", "{\"zarr_format\":2}"),
+    ] {
         for at in 0..text.len() {
             for bit in 0..8 {
                 let mut bytes = text.as_bytes().to_vec();
@@ -101,7 +120,10 @@ fn every_number_made_extreme() {
         let digits: Vec<(usize, usize)> = numbers(text);
         for (start, end) in digits {
             for extreme in extremes {
-                survives(key, format!("{}{extreme}{}", &text[..start], &text[end..]).as_bytes());
+                survives(
+                    key,
+                    format!("{}{extreme}{}", &text[..start], &text[end..]).as_bytes(),
+                );
             }
         }
     }
@@ -130,16 +152,33 @@ fn v2_t59_deep_nesting() {
         let deep = format!("{}1{}", opening.repeat(100_000), closing.repeat(100_000));
         for (documents, key) in [
             (
-                vec![(".zgroup", "{\"zarr_format\":2}".to_owned()), (".zattrs", format!("{{\"a\":{deep}}}"))],
+                vec![
+                    (".zgroup", "{\"zarr_format\":2}".to_owned()),
+                    (".zattrs", format!("{{\"a\":{deep}}}")),
+                ],
                 ".zattrs",
             ),
-            (vec![(".zarray", format!("{{\"dtype\":{deep}}}"))], ".zarray"),
-            (vec![("zarr.json", format!("{{\"attributes\":{deep}}}"))], "zarr.json"),
+            (
+                vec![(".zarray", format!("{{\"dtype\":{deep}}}"))],
+                ".zarray",
+            ),
+            (
+                vec![("zarr.json", format!("{{\"attributes\":{deep}}}"))],
+                "zarr.json",
+            ),
         ] {
-            let documents: Vec<(&str, &str)> =
-                documents.iter().map(|(key, text)| (*key, text.as_str())).collect();
-            let error = Store::new(&documents).open("").expect_err("too deep").to_string();
-            assert!(error.starts_with(&format!("{key}: ")) && error.contains("nested"), "{error}");
+            let documents: Vec<(&str, &str)> = documents
+                .iter()
+                .map(|(key, text)| (*key, text.as_str()))
+                .collect();
+            let error = Store::new(&documents)
+                .open("")
+                .expect_err("too deep")
+                .to_string();
+            assert!(
+                error.starts_with(&format!("{key}: ")) && error.contains("nested"),
+                "{error}"
+            );
         }
     }
 }
@@ -148,31 +187,55 @@ fn v2_t59_deep_nesting() {
 /// strings, and a copy has them as they were.
 #[test]
 fn numbers_that_json_does_not_have() {
-    let filter = ARRAY2.replace("\"filters\":null", "\"filters\":[{\"id\":\"own\",\"a\":[NaN]}]");
+    let filter = ARRAY2.replace(
+        "\"filters\":null",
+        "\"filters\":[{\"id\":\"own\",\"a\":[NaN]}]",
+    );
     let store = Store::new(&[(".zarray", &filter), (".zattrs", "{\"a\":{\"b\":NaN}}")]);
     let node = store.open("").expect("opens");
     let spec = node.kind.array().expect("an array");
     let shown = ndzarr_metadata::codecs_json(&spec.codecs, &spec.data_type).to_string();
     assert!(shown.contains("[\"NaN\"]"), "{shown}");
 
-    for format in [Format::Zarr2, Format::Zarr3, Format::DraftA, Format::DraftB, Format::N5] {
+    for format in [
+        Format::Zarr2,
+        Format::Zarr3,
+        Format::DraftA,
+        Format::DraftB,
+        Format::N5,
+    ] {
         let empty = Store::new(&[]);
         let path = NodePath::new("new").expect("a path");
-        let options =
-            CreateOptions { attributes_of: Some(Arc::new(node.clone())), ..CreateOptions::new(format) };
+        let options = CreateOptions {
+            attributes_of: Some(Arc::new(node.clone())),
+            ..CreateOptions::new(format)
+        };
         let mut request = ArrayRequest::new(vec![4], vec![2], DataType::UInt { bits: 8 });
         request.attributes = node.attributes.clone();
-        let array = empty.ask(|known| create_array(&path, &request, known, &options)).expect("made");
-        let group = empty.ask(|known| create_group(&path, &node.attributes, known, &options)).expect("made");
+        let array = empty
+            .ask(|known| create_array(&path, &request, known, &options))
+            .expect("made");
+        let group = empty
+            .ask(|known| create_group(&path, &node.attributes, known, &options))
+            .expect("made");
         for creation in [array, group] {
             assert_eq!(creation.node.attributes, node.attributes, "{format}");
             for document in creation.put {
-                let compact: String = String::from_utf8_lossy(&document.value).split_whitespace().collect();
+                let compact: String = String::from_utf8_lossy(&document.value)
+                    .split_whitespace()
+                    .collect();
                 let has_attributes = compact.contains(r#"{"a":"#);
-                assert_eq!(has_attributes, compact.contains(r#"{"a":{"b":NaN}"#), "{format}: {compact}");
+                assert_eq!(
+                    has_attributes,
+                    compact.contains(r#"{"a":{"b":NaN}"#),
+                    "{format}: {compact}"
+                );
             }
-            let written =
-                creation.node.documents.iter().any(|(_, text)| text.windows(3).any(|part| part == b"NaN"));
+            let written = creation
+                .node
+                .documents
+                .iter()
+                .any(|(_, text)| text.windows(3).any(|part| part == b"NaN"));
             assert!(written, "{format}");
         }
     }
@@ -184,8 +247,13 @@ fn numbers_that_json_does_not_have() {
 fn limits_hold_before_codecs_are_read() {
     let check = |limits: Limits, codecs: &str, expected: &str| {
         let document = with(zarr3::ARRAY, &[("codecs", codecs)]);
-        let options = OpenOptions { limits, ..OpenOptions::default() };
-        let error = Store::new(&[("zarr.json", &document)]).open_with("", &options).expect_err("too many");
+        let options = OpenOptions {
+            limits,
+            ..OpenOptions::default()
+        };
+        let error = Store::new(&[("zarr.json", &document)])
+            .open_with("", &options)
+            .expect_err("too many");
         assert!(error.to_string().contains(expected), "{error}");
     };
     let transpose = r#"{"name":"transpose","configuration":{"order":"F"}}"#;
@@ -201,5 +269,9 @@ fn limits_hold_before_codecs_are_read() {
     check(Limits::default().codecs(3), &many, of_codecs);
     check(Limits::default().codecs(3), &shards(&many, few), of_codecs);
     check(Limits::default().codecs(3), &shards(few, &many), of_codecs);
-    check(Limits::default().dimensions(0), &many, "1 dimensions, more than the limit of 0");
+    check(
+        Limits::default().dimensions(0),
+        &many,
+        "1 dimensions, more than the limit of 0",
+    );
 }

@@ -1,5 +1,5 @@
-//! Documents in, nodes out, and back: the traps of `docs/internals/traps.md` about documents, with the number
-//! of each in the name of its test.
+//! Documents in, nodes out, and back: the traps of `docs/internals/traps.md` about documents, with
+//! the number of each in the name of its test.
 
 /// A request with some of its members set.
 macro_rules! request_with {

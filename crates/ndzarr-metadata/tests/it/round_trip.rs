@@ -2,8 +2,8 @@
 
 use ndzarr_metadata::{CodecRequest, FillRequest, Format, Order};
 use ndzarr_model::{
-    BloscCname, BloscConfig, BloscShuffle, ChecksumLocation, CodecConfig, CodecSpec, DataType, Endian,
-    FillValue, LzmaConfig, LzmaFilter, LzmaFormat,
+    BloscCname, BloscConfig, BloscShuffle, ChecksumLocation, CodecConfig, CodecSpec, DataType,
+    Endian, FillValue, LzmaConfig, LzmaFilter, LzmaFormat,
 };
 
 use crate::it::store::{Store, create, request};
@@ -29,10 +29,18 @@ const TYPES: [&str; 17] = [
 ];
 
 fn codecs() -> Vec<CodecConfig> {
-    let lzma = LzmaConfig { format: LzmaFormat::Xz, check: -1, preset: Some(3), filters: None };
+    let lzma = LzmaConfig {
+        format: LzmaFormat::Xz,
+        check: -1,
+        preset: Some(3),
+        filters: None,
+    };
     let raw = LzmaConfig {
         format: LzmaFormat::Raw,
-        filters: Some(vec![LzmaFilter { id: 33, options: vec![("preset".into(), 1)] }]),
+        filters: Some(vec![LzmaFilter {
+            id: 33,
+            options: vec![("preset".into(), 1)],
+        }]),
         ..lzma.clone()
     };
     let blosc = BloscConfig {
@@ -45,14 +53,21 @@ fn codecs() -> Vec<CodecConfig> {
     vec![
         CodecConfig::Gzip { level: 3 },
         CodecConfig::Zlib { level: -1 },
-        CodecConfig::Zstd { level: -5, checksum: true },
+        CodecConfig::Zstd {
+            level: -5,
+            checksum: true,
+        },
         CodecConfig::Bz2 { level: 9 },
         CodecConfig::Lz4 { acceleration: 2 },
         CodecConfig::Blosc(blosc),
         CodecConfig::Lzma(lzma),
         CodecConfig::Lzma(raw),
-        CodecConfig::Crc32c { location: ChecksumLocation::End },
-        CodecConfig::Crc32c { location: ChecksumLocation::Start },
+        CodecConfig::Crc32c {
+            location: ChecksumLocation::End,
+        },
+        CodecConfig::Crc32c {
+            location: ChecksumLocation::Start,
+        },
     ]
 }
 
@@ -89,7 +104,10 @@ fn every_type_and_fill_value() {
                 let spec = node.kind.array().expect("an array");
                 assert_eq!(spec.fill_value, fill, "{format} {name} {byte:x}");
                 assert_eq!(spec.data_type, data_type);
-                assert_eq!((&spec.shape, &spec.unit_shape), (&array.shape, &array.chunk_shape));
+                assert_eq!(
+                    (&spec.shape, &spec.unit_shape),
+                    (&array.shape, &array.chunk_shape)
+                );
                 let endian = (data_type.swap_width() > 1).then_some(Endian::Big);
                 assert_eq!(spec.codecs[..], [CodecConfig::Bytes { endian }.into()]);
             }
@@ -113,13 +131,19 @@ fn every_codec() {
             let expected = match config {
                 // v2 does not record the size of elements.
                 CodecConfig::Blosc(blosc) if format == Format::Zarr2 => {
-                    CodecConfig::Blosc(BloscConfig { typesize: None, ..blosc })
+                    CodecConfig::Blosc(BloscConfig {
+                        typesize: None,
+                        ..blosc
+                    })
                 }
                 config => config,
             };
             let chain: Vec<CodecSpec> = vec![
                 CodecConfig::Transpose { order: vec![1, 0] }.into(),
-                CodecConfig::Bytes { endian: Some(Endian::Little) }.into(),
+                CodecConfig::Bytes {
+                    endian: Some(Endian::Little),
+                }
+                .into(),
                 expected.into(),
             ];
             assert_eq!(spec.codecs[..], chain, "{format}");

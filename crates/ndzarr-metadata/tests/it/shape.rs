@@ -1,13 +1,23 @@
 //! A change of shape changes nothing else in a document.
 
-use ndzarr_metadata::{MetadataError, N5Axes, OpenOptions, change_shape, document_shape, shape_key};
+use ndzarr_metadata::{
+    MetadataError, N5Axes, OpenOptions, change_shape, document_shape, shape_key,
+};
 
 use crate::it::draft::{store_a, store_b};
 use crate::it::store::Store;
 
 /// Checks the whole text of a document after a change. `old` and `new` stand between the same
 /// texts.
-fn check(store: &Store, options: &OpenOptions, key: &str, old: &str, new: &str, was: &[u64], shape: &[u64]) {
+fn check(
+    store: &Store,
+    options: &OpenOptions,
+    key: &str,
+    old: &str,
+    new: &str,
+    was: &[u64],
+    shape: &[u64],
+) {
     let node = store.open_with("a", options).expect("it can be opened");
     assert_eq!(shape_key(&node), key);
     let text = store.text(key);
@@ -25,14 +35,23 @@ fn check(store: &Store, options: &OpenOptions, key: &str, old: &str, new: &str, 
     };
     let after = String::from_utf8(change.document.to_vec()).expect("UTF-8");
     assert_eq!(tight(&after), tight(&text.replace(old, new)));
-    assert_eq!(document_shape(&node, Some(&change.document)).expect("it can be read"), shape);
+    assert_eq!(
+        document_shape(&node, Some(&change.document)).expect("it can be read"),
+        shape
+    );
 
     let refused = |current: Option<&[u8]>, shape: &[u64]| change_shape(&node, current, shape);
-    assert!(matches!(refused(None, shape), Err(MetadataError::Gone { .. })));
+    assert!(matches!(
+        refused(None, shape),
+        Err(MetadataError::Gone { .. })
+    ));
     assert!(refused(Some(b"{}"), shape).is_err());
     for wrong in [&shape[1..], &[shape, &[1]].concat()] {
         let error = refused(Some(text.as_bytes()), wrong).expect_err("another rank");
-        assert!(matches!(error, MetadataError::Inexpressible { .. }), "{error}");
+        assert!(
+            matches!(error, MetadataError::Inexpressible { .. }),
+            "{error}"
+        );
     }
 }
 
@@ -74,14 +93,21 @@ fn v3_202_zarr3() {
 
     // An array that another process put in its place is not touched.
     let node = store.open("a").expect("an array");
-    for (old, new) in [("[3, 2]", "[3, 4]"), ("uint16", "int16"), ("\"array\"", "\"group\"")] {
+    for (old, new) in [
+        ("[3, 2]", "[3, 4]"),
+        ("uint16", "int16"),
+        ("\"array\"", "\"group\""),
+    ] {
         let error = change_shape(&node, Some(document.replace(old, new).as_bytes()), &[1, 1]);
         assert!(matches!(error, Err(MetadataError::Invalid { .. })), "{new}");
     }
     // Attributes that Python has written as NaN stay so.
     let text = document.replace("1.50", "[NaN, -Infinity]");
-    let change = change_shape(&node, Some(text.as_bytes()), &[1, 1]).expect("only the shape changes");
-    let changed: String = String::from_utf8_lossy(&change.document).split_whitespace().collect();
+    let change =
+        change_shape(&node, Some(text.as_bytes()), &[1, 1]).expect("only the shape changes");
+    let changed: String = String::from_utf8_lossy(&change.document)
+        .split_whitespace()
+        .collect();
     assert!(
         changed.contains(r#""scale":[NaN,-Infinity]"#) && changed.contains(r#""shape":[1,1]"#),
         "{changed}"
@@ -95,8 +121,12 @@ fn a_grid_of_empty_chunks_does_not_grow() {
     let store = Store::new(&[("a/.zarray", document)]);
     let node = store.open("a").expect("an array");
     assert!(change_shape(&node, Some(document.as_bytes()), &[0, 9]).is_ok());
-    let error = change_shape(&node, Some(document.as_bytes()), &[1, 7]).expect_err("no chunk length");
-    assert!(matches!(error, MetadataError::Inexpressible { .. }), "{error}");
+    let error =
+        change_shape(&node, Some(document.as_bytes()), &[1, 7]).expect_err("no chunk length");
+    assert!(
+        matches!(error, MetadataError::Inexpressible { .. }),
+        "{error}"
+    );
 }
 
 #[test]
@@ -109,10 +139,26 @@ fn d3_both_dialects() {
         "separator": "/"}, "chunk_memory_layout": "F", "fill_value": 7, "extensions": [], "foreign": [1.0],
         "attributes": {"shape": 1.50, "filters": [{"id": "gzip", "level": 1}]}}"#;
     let store = store_a(&[("meta/a.array.json", a)]);
-    check(&store, &OpenOptions::default(), "meta/a.array.json", "[10, 7]", "[11,6]", &[10, 7], &[11, 6]);
+    check(
+        &store,
+        &OpenOptions::default(),
+        "meta/a.array.json",
+        "[10, 7]",
+        "[11,6]",
+        &[10, 7],
+        &[11, 6],
+    );
     let store = store_b(&[("meta/root/a.array.json", b)]);
     let key = "meta/root/a.array.json";
-    check(&store, &OpenOptions::default(), key, "[10, 7]", "[11,6]", &[10, 7], &[11, 6]);
+    check(
+        &store,
+        &OpenOptions::default(),
+        key,
+        "[10, 7]",
+        "[11,6]",
+        &[10, 7],
+        &[11, 6],
+    );
 }
 
 #[test]
@@ -120,12 +166,34 @@ fn n5_in_both_orders() {
     let document = r#"{"n5": "2.0.0", "dimensions": [10, 7], "blockSize": [3, 2], "dataType": "uint16",
         "compression": {"type": "raw"}, "resolution": [4.0, 1.50], "axes": ["x", "y"], "other": {"dimensions": [1]}}"#;
     let store = Store::new(&[("a/attributes.json", document)]);
-    check(&store, &OpenOptions::default(), "a/attributes.json", "[10, 7]", "[11,6]", &[10, 7], &[11, 6]);
-    let reversed = OpenOptions { n5_axes: N5Axes::Reversed, ..OpenOptions::default() };
-    check(&store, &reversed, "a/attributes.json", "[10, 7]", "[11,6]", &[7, 10], &[6, 11]);
+    check(
+        &store,
+        &OpenOptions::default(),
+        "a/attributes.json",
+        "[10, 7]",
+        "[11,6]",
+        &[10, 7],
+        &[11, 6],
+    );
+    let reversed = OpenOptions {
+        n5_axes: N5Axes::Reversed,
+        ..OpenOptions::default()
+    };
+    check(
+        &store,
+        &reversed,
+        "a/attributes.json",
+        "[10, 7]",
+        "[11,6]",
+        &[7, 10],
+        &[6, 11],
+    );
 
     let node = store.open("a").expect("a dataset");
-    let error =
-        change_shape(&node, Some(document.as_bytes()), &[1 << 63, 1]).expect_err("Java has no such length");
-    assert!(matches!(error, MetadataError::Inexpressible { .. }), "{error}");
+    let error = change_shape(&node, Some(document.as_bytes()), &[1 << 63, 1])
+        .expect_err("Java has no such length");
+    assert!(
+        matches!(error, MetadataError::Inexpressible { .. }),
+        "{error}"
+    );
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use ndzarr_metadata::{
-    ArrayRequest, Creation, ExistingDocument, Format, Known, Listing, MetadataError, Need, Node, NodePath,
-    OpenOptions, Resolved, open,
+    ArrayRequest, Creation, ExistingDocument, Format, Known, Listing, MetadataError, Need, Node,
+    NodePath, OpenOptions, Resolved, open,
 };
 use ndzarr_model::{ArraySpec, DataType};
 
@@ -23,7 +23,10 @@ impl Store {
             .iter()
             .map(|(key, text)| ((*key).to_owned(), Bytes::copy_from_slice(text.as_bytes())))
             .collect();
-        Self { values, asked: RefCell::default() }
+        Self {
+            values,
+            asked: RefCell::default(),
+        }
     }
 
     pub(crate) fn keys(&self) -> Vec<&str> {
@@ -31,7 +34,9 @@ impl Store {
     }
 
     pub(crate) fn text(&self, key: &str) -> &str {
-        self.values.get(key).map_or("", |value| std::str::from_utf8(value).expect("documents are UTF-8"))
+        self.values.get(key).map_or("", |value| {
+            std::str::from_utf8(value).expect("documents are UTF-8")
+        })
     }
 
     pub(crate) fn json(&self, key: &str) -> serde_json::Value {
@@ -75,7 +80,9 @@ impl Store {
     fn listing(&self, prefix: &str) -> Listing {
         let mut listing = Listing::default();
         for key in self.values.keys() {
-            let Some(rest) = key.strip_prefix(prefix) else { continue };
+            let Some(rest) = key.strip_prefix(prefix) else {
+                continue;
+            };
             match rest.split_once('/') {
                 None => listing.keys.push(rest.to_owned()),
                 Some((name, _)) => {
@@ -92,14 +99,20 @@ impl Store {
         self.open_with(path, &OpenOptions::default())
     }
 
-    pub(crate) fn open_with(&self, path: &str, options: &OpenOptions) -> Result<Node, MetadataError> {
+    pub(crate) fn open_with(
+        &self,
+        path: &str,
+        options: &OpenOptions,
+    ) -> Result<Node, MetadataError> {
         let path = NodePath::new(path)?;
         self.ask(|known| open(&path, known, options))
     }
 
     pub(crate) fn members(&self, path: &str) -> Vec<String> {
         let node = self.open(path).expect("the group opens");
-        let members = self.ask(|known| ndzarr_metadata::members(&node, known)).expect("members");
+        let members = self
+            .ask(|known| ndzarr_metadata::members(&node, known))
+            .expect("members");
         members.into_iter().map(|member| member.name).collect()
     }
 
@@ -121,8 +134,10 @@ impl Store {
                 }
                 ExistingDocument::Complete => {
                     let current = self.values.get(&document.key).map(|value| &value[..]);
-                    let value = ndzarr_metadata::complete_document(document, current).expect("an object");
-                    self.values.extend(value.map(|value| (document.key.clone(), value)));
+                    let value =
+                        ndzarr_metadata::complete_document(document, current).expect("an object");
+                    self.values
+                        .extend(value.map(|value| (document.key.clone(), value)));
                 }
             }
         }
@@ -138,7 +153,8 @@ pub(crate) fn array(key: &str, text: &str) -> Result<ArraySpec, MetadataError> {
 /// `base` with these members set (`"name": value`) or, for an empty value, removed.
 pub(crate) fn with(base: &str, members: &[(&str, &str)]) -> String {
     let mut document: BTreeMap<String, String> = BTreeMap::new();
-    let parsed: serde_json::Map<String, serde_json::Value> = serde_json::from_str(base).expect("valid base");
+    let parsed: serde_json::Map<String, serde_json::Value> =
+        serde_json::from_str(base).expect("valid base");
     for (name, value) in parsed {
         document.insert(name, value.to_string());
     }
@@ -149,7 +165,10 @@ pub(crate) fn with(base: &str, members: &[(&str, &str)]) -> String {
             document.insert((*name).to_owned(), (*value).to_owned());
         }
     }
-    let members: Vec<String> = document.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
+    let members: Vec<String> = document
+        .iter()
+        .map(|(name, value)| format!("\"{name}\":{value}"))
+        .collect();
     format!("{{{}}}", members.join(","))
 }
 
@@ -168,7 +187,8 @@ pub(crate) fn create(
 ) -> Result<Node, MetadataError> {
     let path = NodePath::new(path)?;
     let options = ndzarr_metadata::CreateOptions::new(format);
-    let creation = store.ask(|known| ndzarr_metadata::create_array(&path, request, known, &options))?;
+    let creation =
+        store.ask(|known| ndzarr_metadata::create_array(&path, request, known, &options))?;
     store.apply(&creation);
     Ok(creation.node)
 }

@@ -31,5 +31,8 @@ pub(crate) fn opens(members: &[(&str, &str)]) -> ArraySpec {
 pub(crate) fn fails(members: &[(&str, &str)], in_message: &str) {
     let error = spec(members).expect_err(&format!("{members:?} opens"));
     assert!(error.starts_with("zarr.json: "), "{error}");
-    assert!(error.contains(in_message), "{error:?} does not name {in_message:?}");
+    assert!(
+        error.contains(in_message),
+        "{error:?} does not name {in_message:?}"
+    );
 }

@@ -54,7 +54,9 @@ impl DataType {
                 for i in 0..count {
                     for (start, field) in fields.places() {
                         let field_offset = offset + i * fields.byte_len() + start;
-                        field.data_type.collect_leaves(field_offset, field.n_elements(), leaves);
+                        field
+                            .data_type
+                            .collect_leaves(field_offset, field.n_elements(), leaves);
                     }
                 }
                 return;
@@ -71,7 +73,12 @@ impl DataType {
                 (width, Some(size)) => (width, size / width, LeafForm::Ordered),
             },
         };
-        leaves.push(Leaf { offset, unit, count: count * per_element, form });
+        leaves.push(Leaf {
+            offset,
+            unit,
+            count: count * per_element,
+            form,
+        });
     }
 }
 
@@ -89,10 +96,19 @@ mod tests {
         let mut points = Field::new("points", DataType::Struct(inner.expect("two fields")));
         points.shape = vec![2];
         let data_type = DataType::Struct(
-            StructType::new([Field::new("n", DataType::UInt { bits: 8 }), points]).expect("two fields"),
+            StructType::new([Field::new("n", DataType::UInt { bits: 8 }), points])
+                .expect("two fields"),
         );
-        let low = LeafForm::LowBits { bits: 4, signed: false };
-        let leaf = |offset, unit, form| Leaf { offset, unit, count: 1, form };
+        let low = LeafForm::LowBits {
+            bits: 4,
+            signed: false,
+        };
+        let leaf = |offset, unit, form| Leaf {
+            offset,
+            unit,
+            count: 1,
+            form,
+        };
         assert_eq!(
             data_type.leaves(),
             [
@@ -104,7 +120,12 @@ mod tests {
         );
         assert_eq!(
             DataType::Complex { bits: 128 }.leaves(),
-            [Leaf { offset: 0, unit: 8, count: 2, form: LeafForm::Ordered }]
+            [Leaf {
+                offset: 0,
+                unit: 8,
+                count: 2,
+                form: LeafForm::Ordered
+            }]
         );
     }
 }

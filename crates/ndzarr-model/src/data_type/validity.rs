@@ -8,10 +8,19 @@ impl DataType {
     #[must_use]
     pub fn is_any_bits(&self) -> bool {
         match self {
-            Self::Bool | Self::FixedUtf32 { .. } | Self::String | Self::Json | Self::VlenArray(_) => false,
+            Self::Bool
+            | Self::FixedUtf32 { .. }
+            | Self::String
+            | Self::Json
+            | Self::VlenArray(_) => false,
             Self::Int { bits } | Self::UInt { bits } => *bits >= 8,
-            Self::SmallFloat(float) | Self::ComplexOf(ComplexPart::Small(float)) => float.bits() == 8,
-            Self::Struct(fields) => fields.fields().iter().all(|field| field.data_type.is_any_bits()),
+            Self::SmallFloat(float) | Self::ComplexOf(ComplexPart::Small(float)) => {
+                float.bits() == 8
+            }
+            Self::Struct(fields) => fields
+                .fields()
+                .iter()
+                .all(|field| field.data_type.is_any_bits()),
             Self::Custom(custom) => {
                 custom.layout().is_any_bits() && custom.rules().is_none_or(|rules| rules.is_any())
             }
@@ -33,7 +42,9 @@ impl DataType {
                 (-high..high).contains(&bytes[0].cast_signed())
             }
             Self::UInt { bits } if *bits < 8 => bytes[0] >> bits == 0,
-            Self::SmallFloat(float) | Self::ComplexOf(ComplexPart::Small(float)) if float.bits() < 8 => {
+            Self::SmallFloat(float) | Self::ComplexOf(ComplexPart::Small(float))
+                if float.bits() < 8 =>
+            {
                 bytes.iter().all(|byte| byte >> float.bits() == 0)
             }
             Self::FixedUtf32 { .. } => bytes
@@ -54,11 +65,15 @@ impl DataType {
                 let size = elements.elem_size().unwrap_or(1).max(1);
                 bytes.len().is_multiple_of(size)
                     && (elements.is_any_bits()
-                        || bytes.chunks_exact(size).all(|element| elements.is_element(element)))
+                        || bytes
+                            .chunks_exact(size)
+                            .all(|element| elements.is_element(element)))
             }
             Self::Custom(custom) => {
                 custom.layout().is_element(bytes)
-                    && custom.rules().is_none_or(|rules| rules.is_any() || rules.is_element(bytes))
+                    && custom
+                        .rules()
+                        .is_none_or(|rules| rules.is_any() || rules.is_element(bytes))
             }
             _ => true,
         }
@@ -73,8 +88,10 @@ mod tests {
     #[test]
     fn elements_and_others() {
         let text = DataType::FixedUtf32 { chars: 1 };
-        let fields =
-            StructType::new([Field::new("", DataType::Raw { bytes: 1 }), Field::new("b", DataType::Bool)]);
+        let fields = StructType::new([
+            Field::new("", DataType::Raw { bytes: 1 }),
+            Field::new("b", DataType::Bool),
+        ]);
         let fields = DataType::Struct(fields.expect("one name"));
         let numbers = DataType::VlenArray(DataType::Int { bits: 16 }.into());
         for (data_type, bytes, is_element) in [
@@ -101,7 +118,11 @@ mod tests {
             (&numbers, &[1, 2, 3, 4], true),
             (&numbers, &[1, 2, 3], false),
         ] {
-            assert_eq!(data_type.is_element(bytes), is_element, "{data_type} {bytes:?}");
+            assert_eq!(
+                data_type.is_element(bytes),
+                is_element,
+                "{data_type} {bytes:?}"
+            );
         }
     }
 }

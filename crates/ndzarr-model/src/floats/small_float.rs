@@ -133,7 +133,11 @@ impl SmallFloat {
     /// The bit of the sign; 0 for the type without it.
     #[must_use]
     pub fn sign_bit(self) -> u8 {
-        if self == Self::E8M0Fnu { 0 } else { 1 << (self.bits() - 1) }
+        if self == Self::E8M0Fnu {
+            0
+        } else {
+            1 << (self.bits() - 1)
+        }
     }
 
     /// The value of a code, which every `f32` can hold. Bits above those of the type are ignored.
@@ -184,9 +188,17 @@ impl SmallFloat {
     #[must_use]
     pub fn from_f32(self, value: f32) -> Option<u8> {
         let (mantissa_bits, bias, specials) = self.form();
-        let sign = if value.is_sign_negative() { self.sign_bit() } else { 0 };
+        let sign = if value.is_sign_negative() {
+            self.sign_bit()
+        } else {
+            0
+        };
         if value.is_nan() {
-            let sign = if specials == Specials::NegativeZero { 0 } else { sign };
+            let sign = if specials == Specials::NegativeZero {
+                0
+            } else {
+                sign
+            };
             return self.nan().map(|nan| nan | sign);
         }
         if self == Self::E8M0Fnu {
@@ -195,7 +207,9 @@ impl SmallFloat {
         // The codes of the greatest number, and of values that are too large.
         let all = !self.sign_bit() & (0xff >> (8 - self.bits()));
         let (greatest, too_large) = match specials {
-            Specials::Ieee => self.infinity().map_or((all, all), |infinity| (infinity - 1, infinity | sign)),
+            Specials::Ieee => self
+                .infinity()
+                .map_or((all, all), |infinity| (infinity - 1, infinity | sign)),
             Specials::None => (all, all | sign),
             Specials::AllOnes => (all - 1, all | sign),
             Specials::NegativeZero => (all, 0x80),
@@ -204,9 +218,14 @@ impl SmallFloat {
         if magnitude.is_infinite() {
             return Some(too_large);
         }
-        let exponent = if magnitude == 0.0 { 1 - bias } else { exponent_of(magnitude).max(1 - bias) };
+        let exponent = if magnitude == 0.0 {
+            1 - bias
+        } else {
+            exponent_of(magnitude).max(1 - bias)
+        };
         // A quotient by a power of two, which f64 has without rounding.
-        let steps = (magnitude / f64::powi(2.0, exponent - mantissa_bits.cast_signed())).round_ties_even();
+        let steps =
+            (magnitude / f64::powi(2.0, exponent - mantissa_bits.cast_signed())).round_ties_even();
         #[allow(clippy::cast_possible_truncation)]
         let code = (i64::from(exponent + bias - 1) << mantissa_bits) + steps as i64;
         Some(match u8::try_from(code) {
@@ -277,8 +296,13 @@ mod tests {
         ] {
             assert_eq!(float.to_f32(code), value, "{float} {code:#x}");
         }
-        assert!(SmallFloat::E4M3Fnuz.to_f32(0x80).is_nan() && SmallFloat::E8M0Fnu.to_f32(0xff).is_nan());
-        assert!(SmallFloat::E4M3.to_f32(0x80).is_sign_negative() && SmallFloat::E4M3.to_f32(0x80) == 0.0);
+        assert!(
+            SmallFloat::E4M3Fnuz.to_f32(0x80).is_nan() && SmallFloat::E8M0Fnu.to_f32(0xff).is_nan()
+        );
+        assert!(
+            SmallFloat::E4M3.to_f32(0x80).is_sign_negative()
+                && SmallFloat::E4M3.to_f32(0x80) == 0.0
+        );
     }
 
     #[test]
@@ -300,8 +324,9 @@ mod tests {
 
     /// FNV-1a.
     fn hash(bytes: impl Iterator<Item = u8>) -> u64 {
-        bytes
-            .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+        bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        })
     }
 
     /// Hashes of the codes that ml_dtypes 0.6.0 gives 262,144 floats (all upper halves, each with
@@ -310,28 +335,74 @@ mod tests {
     #[test]
     fn codes_and_values_are_those_of_ml_dtypes() {
         let cases: [(SmallFloat, u64, u64); 11] = [
-            (SmallFloat::E2M1Fn, 0x289a_6c4d_24d7_af8b, 0x2403_bb76_b85d_fea5),
-            (SmallFloat::E2M3Fn, 0x950c_5231_3bf2_9883, 0x7ffa_cb24_ad8b_0aa5),
-            (SmallFloat::E3M2Fn, 0xf2a5_426e_a061_2243, 0x25da_1343_4201_d785),
-            (SmallFloat::E3M4, 0x951e_5175_96f4_8825, 0x9757_3b35_9c8f_6cf5),
-            (SmallFloat::E4M3, 0x9947_199c_1a40_f325, 0x6d1e_1dbb_0c04_a645),
-            (SmallFloat::E4M3B11Fnuz, 0x0789_0683_6899_35a5, 0xbc2f_c1c0_6c9f_9c85),
-            (SmallFloat::E4M3Fn, 0x837e_888e_23c1_b0e5, 0x9d09_ddc3_7a47_fa25),
-            (SmallFloat::E4M3Fnuz, 0x4891_e00e_cfdd_35a5, 0x6de5_1237_e2c1_4355),
-            (SmallFloat::E5M2, 0x88d7_9dc2_e42f_2325, 0xc6d5_65e5_9341_eaa5),
-            (SmallFloat::E5M2Fnuz, 0x1fbe_edd6_a2c5_14a5, 0x9f50_e5ef_83e0_a7a5),
-            (SmallFloat::E8M0Fnu, 0x04d9_8d9b_0609_b8db, 0x5858_1141_0ec7_eae8),
+            (
+                SmallFloat::E2M1Fn,
+                0x289a_6c4d_24d7_af8b,
+                0x2403_bb76_b85d_fea5,
+            ),
+            (
+                SmallFloat::E2M3Fn,
+                0x950c_5231_3bf2_9883,
+                0x7ffa_cb24_ad8b_0aa5,
+            ),
+            (
+                SmallFloat::E3M2Fn,
+                0xf2a5_426e_a061_2243,
+                0x25da_1343_4201_d785,
+            ),
+            (
+                SmallFloat::E3M4,
+                0x951e_5175_96f4_8825,
+                0x9757_3b35_9c8f_6cf5,
+            ),
+            (
+                SmallFloat::E4M3,
+                0x9947_199c_1a40_f325,
+                0x6d1e_1dbb_0c04_a645,
+            ),
+            (
+                SmallFloat::E4M3B11Fnuz,
+                0x0789_0683_6899_35a5,
+                0xbc2f_c1c0_6c9f_9c85,
+            ),
+            (
+                SmallFloat::E4M3Fn,
+                0x837e_888e_23c1_b0e5,
+                0x9d09_ddc3_7a47_fa25,
+            ),
+            (
+                SmallFloat::E4M3Fnuz,
+                0x4891_e00e_cfdd_35a5,
+                0x6de5_1237_e2c1_4355,
+            ),
+            (
+                SmallFloat::E5M2,
+                0x88d7_9dc2_e42f_2325,
+                0xc6d5_65e5_9341_eaa5,
+            ),
+            (
+                SmallFloat::E5M2Fnuz,
+                0x1fbe_edd6_a2c5_14a5,
+                0x9f50_e5ef_83e0_a7a5,
+            ),
+            (
+                SmallFloat::E8M0Fnu,
+                0x04d9_8d9b_0609_b8db,
+                0x5858_1141_0ec7_eae8,
+            ),
         ];
         let floats = || {
-            let bits =
-                (0..=0xffffu32).flat_map(|upper| [0, 1, 0x8000, 0xffff].map(|lower| upper << 16 | lower));
+            let bits = (0..=0xffffu32)
+                .flat_map(|upper| [0, 1, 0x8000, 0xffff].map(|lower| upper << 16 | lower));
             bits.map(f32::from_bits)
         };
         for (float, to_code, to_value) in cases {
             let codes = floats().filter_map(|value| float.from_f32(value));
             assert_eq!(hash(codes), to_code, "{float}");
             let codes = 0..=(0xffu8 >> (8 - float.bits()));
-            let values = codes.map(|code| float.to_f32(code)).filter(|value| !value.is_nan());
+            let values = codes
+                .map(|code| float.to_f32(code))
+                .filter(|value| !value.is_nan());
             assert_eq!(hash(values.flat_map(f32::to_le_bytes)), to_value, "{float}");
         }
     }

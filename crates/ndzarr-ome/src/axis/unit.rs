@@ -81,7 +81,9 @@ fn by_symbol(unit: &str) -> Option<Size> {
     if prefix.is_empty() {
         return Some((quantity, 1.0, 0));
     }
-    let (.., exponent) = PREFIXES.iter().find(|(_, symbols, _)| symbols.contains(&prefix))?;
+    let (.., exponent) = PREFIXES
+        .iter()
+        .find(|(_, symbols, _)| symbols.contains(&prefix))?;
     Some((quantity, 1.0, *exponent))
 }
 
@@ -107,8 +109,17 @@ mod tests {
 
     #[test]
     fn ome_12_units_are_compared_by_their_size() {
-        for text in ["µm", "μm", "um", "micron", "microns", "micrometer", "micrometre", "Micrometers", " um "]
-        {
+        for text in [
+            "µm",
+            "μm",
+            "um",
+            "micron",
+            "microns",
+            "micrometer",
+            "micrometre",
+            "Micrometers",
+            " um ",
+        ] {
             assert_eq!(ratio(text, "micrometer"), Some(1.0), "{text}");
         }
         for (unit, other, expected) in [
@@ -124,9 +135,18 @@ mod tests {
             ("hour", "minutes", 60.0),
         ] {
             let found = ratio(unit, other).expect(unit);
-            assert!((found / expected - 1.0).abs() < 1e-12, "{unit} in {other}: {found}");
+            assert!(
+                (found / expected - 1.0).abs() < 1e-12,
+                "{unit} in {other}: {found}"
+            );
         }
-        for (unit, other) in [("um", "s"), ("pixel", "pixel"), ("", ""), ("metermeter", "m"), ("kkm", "m")] {
+        for (unit, other) in [
+            ("um", "s"),
+            ("pixel", "pixel"),
+            ("", ""),
+            ("metermeter", "m"),
+            ("kkm", "m"),
+        ] {
             assert_eq!(ratio(unit, other), None, "{unit:?} in {other:?}");
         }
     }

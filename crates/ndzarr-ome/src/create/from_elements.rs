@@ -2,8 +2,8 @@
 
 use ndzarr::codec::{CodecConfig, CodecSpec};
 use ndzarr::{
-    AnyArray, ArrayBuilder, ArrayRequest, CodecRequest, FillRequest, FillValue, Format, Group, NewArray,
-    Place, RunOptions,
+    AnyArray, ArrayBuilder, ArrayRequest, CodecRequest, FillRequest, FillValue, Format, Group,
+    NewArray, Place, RunOptions,
 };
 use serde_json::Value;
 
@@ -19,17 +19,18 @@ use crate::multiscale::Multiscale;
 use ndzarr::Blocking;
 
 impl Multiscale<Blocking> {
-    /// Creates an image of the elements of an array, with all its levels, as [`create`](Self::create)
-    /// and [`make_levels`](Self::make_levels) do, by the method of `new`. Until all elements are
-    /// written, the group has no array that opens, and is not an image, even if the process is killed.
+    /// Creates an image of the elements of an array, with all its levels, as
+    /// [`create`](Self::create) and [`make_levels`](Self::make_levels) do, by the method of `new`.
+    /// Until all elements are written, the group has no array that opens, and is not an image, even
+    /// if the process is killed.
     ///
-    /// `new` must have the shape and the type of the array. What `layout` does not change is as in the
-    /// array: chunks, shards, codecs, fill value.
+    /// `new` must have the shape and the type of the array. What `layout` does not change is as in
+    /// the array: chunks, shards, codecs, fill value.
     ///
     /// # Errors
-    /// The array does not fit `new`; with [`existing`](NewMultiscale::existing), the node that would be
-    /// replaced contains the array; an error of `create` or `make_levels`. What was made before the
-    /// error stays.
+    /// The array does not fit `new`; with [`existing`](NewMultiscale::existing), the node that
+    /// would be replaced contains the array; an error of `create` or `make_levels`. What was made
+    /// before the error stays.
     ///
     /// ```
     /// use ndzarr::{Array, Format, MemoryStore, RunOptions};
@@ -74,23 +75,31 @@ impl Multiscale<Blocking> {
         let begun = begin_arrays(&group, &names, builders)?;
         let arrays: Vec<AnyArray> = begun.iter().map(|new| new.array().clone()).collect();
         copy_elements(source, &arrays[0], options)?;
-        make_levels(group.path(), &levels(names, planned), &arrays, new.downsample(), options)?;
+        make_levels(
+            group.path(),
+            &levels(names, planned),
+            &arrays,
+            new.downsample(),
+            options,
+        )?;
         finish(begun)?;
         group.merge_attributes(attributes)?;
         Self::in_group(&group)
     }
 
-    /// Describes the finest level as a new image, for [`add_levels`](Self::add_levels): its axes, shape
-    /// and type, and the scale and translation that its dataset states.
+    /// Describes the finest level as a new image, for [`add_levels`](Self::add_levels): its axes,
+    /// shape and type, and the scale and translation that its dataset states.
     ///
     /// # Errors
-    /// The image is neither of OME-Zarr 0.4 in Zarr v2 nor of 0.5 in Zarr v3, or its group has several;
-    /// its finest level cannot be opened.
+    /// The image is neither of OME-Zarr 0.4 in Zarr v2 nor of 0.5 in Zarr v3, or its group has
+    /// several; its finest level cannot be opened.
     pub fn to_new(&self) -> Result<NewMultiscale> {
         let wrong = |what| Error::metadata(self.path(), what);
         let finest = self.level(0)?;
         let mut placement = Placement::identity(self.axes.len());
-        placement.apply(&self.dataset_of(finest)?["coordinateTransformations"]).map_err(wrong)?;
+        placement
+            .apply(&self.dataset_of(finest)?["coordinateTransformations"])
+            .map_err(wrong)?;
         let placement = placement.without_zeros().map_err(wrong)?;
         let array = self.array(0)?;
         let axes = self.axes.iter().cloned().zip(array.shape().iter().copied());
@@ -99,18 +108,18 @@ impl Multiscale<Blocking> {
             .translation(placement.translation))
     }
 
-    /// Makes coarser levels for an image that has only one, and returns the image with them. `new` is
-    /// the description that [`to_new`](Self::to_new) returns, with factors, a number of levels and a
-    /// method of your own. The metadata change last.
+    /// Makes coarser levels for an image that has only one, and returns the image with them. `new`
+    /// is the description that [`to_new`](Self::to_new) returns, with factors, a number of levels
+    /// and a method of your own. The metadata change last.
     ///
-    /// The arrays of the levels are next to the finest, with the next numbers as names. What `layout`
-    /// does not change is as in the finest level; with [`overwrite`](ArrayBuilder::overwrite), arrays
-    /// of these names are replaced.
+    /// The arrays of the levels are next to the finest, with the next numbers as names. What
+    /// `layout` does not change is as in the finest level; with
+    /// [`overwrite`](ArrayBuilder::overwrite), arrays of these names are replaced.
     ///
     /// # Errors
     /// The image has several levels; an error of `to_new`, [`create`](Self::create) or
-    /// [`make_levels`](Self::make_levels); the metadata have changed meanwhile. What was made before
-    /// the error stays.
+    /// [`make_levels`](Self::make_levels); the metadata have changed meanwhile. What was made
+    /// before the error stays.
     ///
     /// ```
     /// use ndzarr::{DataType, Format, MemoryStore, RunOptions};
@@ -130,7 +139,10 @@ impl Multiscale<Blocking> {
         options: &RunOptions,
     ) -> Result<Self> {
         let [finest] = &self.levels[..] else {
-            return Err(Error::Argument(format!("the image has {} levels already", self.levels.len())));
+            return Err(Error::Argument(format!(
+                "the image has {} levels already",
+                self.levels.len()
+            )));
         };
         self.dataset_of(finest)?;
         let array = self.array(0)?;
@@ -146,14 +158,27 @@ impl Multiscale<Blocking> {
         let mut arrays = vec![array];
         let begun = begin_arrays(&group, &names[1..], builders)?;
         arrays.extend(begun.iter().map(|new| new.array().clone()));
-        make_levels(self.path(), &levels(names, planned), &arrays, new.downsample(), options)?;
+        make_levels(
+            self.path(),
+            &levels(names, planned),
+            &arrays,
+            new.downsample(),
+            options,
+        )?;
         finish(begun)?;
         let mut is_extended = false;
-        let key = if format == Format::Zarr2 { "multiscales" } else { "ome" };
+        let key = if format == Format::Zarr2 {
+            "multiscales"
+        } else {
+            "ome"
+        };
         group.update_attribute(key, |stated: Option<Value>| {
             let mut stated = stated.unwrap_or_default();
-            let list =
-                if format == Format::Zarr2 { Some(&mut stated) } else { stated.get_mut("multiscales") };
+            let list = if format == Format::Zarr2 {
+                Some(&mut stated)
+            } else {
+                stated.get_mut("multiscales")
+            };
             is_extended = list.is_some_and(|list| extend(list, &finest.path, &added, new));
             stated
         })?;
@@ -169,16 +194,28 @@ impl Multiscale<Blocking> {
             Convention::Ome { version } => minor_version(version),
             _ => None,
         };
-        if !matches!((self.group.format(), minor), (Format::Zarr2, Some(4)) | (Format::Zarr3, Some(5))) {
-            let what = "levels are added to images of OME-Zarr 0.4 in Zarr v2, and of 0.5 in Zarr v3";
+        if !matches!(
+            (self.group.format(), minor),
+            (Format::Zarr2, Some(4)) | (Format::Zarr3, Some(5))
+        ) {
+            let what =
+                "levels are added to images of OME-Zarr 0.4 in Zarr v2, and of 0.5 in Zarr v3";
             return Err(Error::Argument(what.to_owned()));
         }
-        let entries = json::namespace(self.group.attributes()).get("multiscales").map_or(&[][..], json::list);
+        let entries = json::namespace(self.group.attributes())
+            .get("multiscales")
+            .map_or(&[][..], json::list);
         let [entry] = entries else {
-            return Err(Error::Argument(format!("the group has {} images", entries.len())));
+            return Err(Error::Argument(format!(
+                "the group has {} images",
+                entries.len()
+            )));
         };
-        let dataset = json::list(&entry["datasets"]).iter().find(|dataset| is_at(dataset, &level.path));
-        dataset.ok_or_else(|| Error::metadata(self.path(), format!("has no dataset {:?}", level.path)))
+        let dataset = json::list(&entry["datasets"])
+            .iter()
+            .find(|dataset| is_at(dataset, &level.path));
+        dataset
+            .ok_or_else(|| Error::metadata(self.path(), format!("has no dataset {:?}", level.path)))
     }
 }
 
@@ -197,13 +234,27 @@ fn builders(
         request.shard_shape = like.shard_shape().map(<[u64]>::to_vec);
         request.fill_value = FillRequest::Value(FillValue::defined(like.spec().fill_value.bytes()));
         request.codecs = CodecRequest::Neutral(codecs_of(like));
-        new.describe(layout(AnyArray::builder(&level.shape).request(request).format(format)), format)
+        new.describe(
+            layout(
+                AnyArray::builder(&level.shape)
+                    .request(request)
+                    .format(format),
+            ),
+            format,
+        )
     };
     levels.iter().map(builder).collect()
 }
 
-fn begin_arrays(group: &Group, names: &[String], builders: Vec<ArrayBuilder>) -> Result<Vec<NewArray>> {
-    let begun = names.iter().zip(builders).map(|(name, builder)| NewArray::begin_in(group, name, builder));
+fn begin_arrays(
+    group: &Group,
+    names: &[String],
+    builders: Vec<ArrayBuilder>,
+) -> Result<Vec<NewArray>> {
+    let begun = names
+        .iter()
+        .zip(builders)
+        .map(|(name, builder)| NewArray::begin_in(group, name, builder));
     Ok(begun.collect::<ndzarr::Result<_>>()?)
 }
 
@@ -218,13 +269,22 @@ fn finish(begun: Vec<NewArray>) -> Result<()> {
 fn codecs_of(array: &AnyArray) -> Vec<CodecSpec> {
     use CodecConfig::{Bytes, Transpose};
     let spec = array.spec();
-    let codecs = spec.inner_chunks().pop().map_or(&spec.codecs[..], |(_, codecs)| codecs);
-    codecs.iter().filter(|codec| !matches!(codec.config, Bytes { .. } | Transpose { .. })).cloned().collect()
+    let codecs = spec
+        .inner_chunks()
+        .pop()
+        .map_or(&spec.codecs[..], |(_, codecs)| codecs);
+    codecs
+        .iter()
+        .filter(|codec| !matches!(codec.config, Bytes { .. } | Transpose { .. }))
+        .cloned()
+        .collect()
 }
 
 fn levels(names: Vec<String>, planned: Vec<Planned>) -> Vec<Level> {
     let levels = names.into_iter().zip(planned);
-    levels.map(|(name, level)| Level::new(name, level.scale, level.translation)).collect()
+    levels
+        .map(|(name, level)| Level::new(name, level.scale, level.translation))
+        .collect()
 }
 
 /// The paths of levels: that of the finest, and those with the next numbers.
@@ -233,22 +293,36 @@ fn names_from(finest: &str, n: usize) -> Vec<String> {
     let (prefix, number) = finest.split_at(finest.len() - digits);
     let (prefix, first) = match number.parse::<u32>() {
         Ok(number) => (prefix, u64::from(number) + 1),
-        Err(_) => (finest.rsplit_once('/').map_or("", |(parent, _)| &finest[..=parent.len()]), 1),
+        Err(_) => (
+            finest
+                .rsplit_once('/')
+                .map_or("", |(parent, _)| &finest[..=parent.len()]),
+            1,
+        ),
     };
     let next = (first..).map(|number| format!("{prefix}{number}"));
-    std::iter::once(finest.to_owned()).chain(next).take(n).collect()
+    std::iter::once(finest.to_owned())
+        .chain(next)
+        .take(n)
+        .collect()
 }
 
 /// True if a dataset has this path.
 fn is_at(dataset: &Value, path: &str) -> bool {
-    dataset["path"].as_str().is_some_and(|stated| path_below(stated).as_deref() == Ok(path))
+    dataset["path"]
+        .as_str()
+        .is_some_and(|stated| path_below(stated).as_deref() == Ok(path))
 }
 
-/// Adds datasets to the only entry of `multiscales`, if its only dataset is the finest level. Returns
-/// true if it did.
+/// Adds datasets to the only entry of `multiscales`, if its only dataset is the finest level.
+/// Returns true if it did.
 fn extend(list: &mut Value, finest: &str, datasets: &[Value], new: &NewMultiscale) -> bool {
-    let Some([Value::Object(entry)]) = list.as_array_mut().map(|list| &mut list[..]) else { return false };
-    let Some(Value::Array(list)) = entry.get_mut("datasets") else { return false };
+    let Some([Value::Object(entry)]) = list.as_array_mut().map(|list| &mut list[..]) else {
+        return false;
+    };
+    let Some(Value::Array(list)) = entry.get_mut("datasets") else {
+        return false;
+    };
     if !matches!(&list[..], [only] if is_at(only, finest)) {
         return false;
     }

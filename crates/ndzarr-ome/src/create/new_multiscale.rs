@@ -1,6 +1,8 @@
 //! `NewMultiscale`: describes a new image, and writes its metadata.
 
-use ndzarr::{Any, AnyArray, ArrayBuilder, DataType, Existing, Format, Group, GroupBuilder, MemoryStore};
+use ndzarr::{
+    Any, AnyArray, ArrayBuilder, DataType, Existing, Format, Group, GroupBuilder, MemoryStore,
+};
 use serde_json::{Value, json};
 
 use crate::axis::{Axis, AxisKind};
@@ -59,11 +61,14 @@ pub(crate) struct Planned {
 const SMALL_LEN: u64 = 256;
 
 impl NewMultiscale {
-    /// An image of these axes, each with its length in elements. OME-Zarr allows two to five: at most
-    /// one of time, then at most one of channels or another kind, then two or three of space.
+    /// An image of these axes, each with its length in elements. OME-Zarr allows two to five: at
+    /// most one of time, then at most one of channels or another kind, then two or three of space.
     pub fn new(data_type: DataType, axes: impl IntoIterator<Item = (Axis, u64)>) -> Self {
         let (axes, shape): (Vec<Axis>, Vec<u64>) = axes.into_iter().unzip();
-        let factors = axes.iter().map(|axis| if axis.kind == AxisKind::Space { 2 } else { 1 }).collect();
+        let factors = axes
+            .iter()
+            .map(|axis| if axis.kind == AxisKind::Space { 2 } else { 1 })
+            .collect();
         Self {
             scale: vec![1.0; axes.len()],
             translation: vec![0.0; axes.len()],
@@ -79,31 +84,43 @@ impl NewMultiscale {
         }
     }
 
-    /// The size of an element of the finest level along each axis, in the unit of the axis; 1 unless
-    /// set.
+    /// The size of an element of the finest level along each axis, in the unit of the axis; 1
+    /// unless set.
     #[must_use]
     pub fn scale(self, scale: impl Into<Vec<f64>>) -> Self {
-        Self { scale: scale.into(), ..self }
+        Self {
+            scale: scale.into(),
+            ..self
+        }
     }
 
     /// The coordinates of the centre of the first element; 0 unless set.
     #[must_use]
     pub fn translation(self, translation: impl Into<Vec<f64>>) -> Self {
-        Self { translation: translation.into(), ..self }
+        Self {
+            translation: translation.into(),
+            ..self
+        }
     }
 
-    /// The number of levels, including the finest. Unless set, levels are added until no axis of space
-    /// with a factor above 1 is longer than 256 elements.
+    /// The number of levels, including the finest. Unless set, levels are added until no axis of
+    /// space with a factor above 1 is longer than 256 elements.
     #[must_use]
     pub fn levels(self, n_levels: usize) -> Self {
-        Self { n_levels: Some(n_levels), ..self }
+        Self {
+            n_levels: Some(n_levels),
+            ..self
+        }
     }
 
-    /// The number of elements of a level that make one of the next along each axis; their product is at
-    /// most 2^20. Unless set, 2 along axes of space and 1 along others.
+    /// The number of elements of a level that make one of the next along each axis; their product
+    /// is at most 2^20. Unless set, 2 along axes of space and 1 along others.
     #[must_use]
     pub fn factors(self, factors: impl Into<Vec<u64>>) -> Self {
-        Self { factors: factors.into(), ..self }
+        Self {
+            factors: factors.into(),
+            ..self
+        }
     }
 
     /// The method that the levels will be made by: their translations depend on it. The mean unless
@@ -116,7 +133,10 @@ impl NewMultiscale {
     /// The name of the image.
     #[must_use]
     pub fn name(self, name: impl Into<String>) -> Self {
-        Self { name: Some(name.into()), ..self }
+        Self {
+            name: Some(name.into()),
+            ..self
+        }
     }
 
     /// Other metadata of the group, such as channels, or the colours of labels.
@@ -180,8 +200,16 @@ impl NewMultiscale {
                 None => is_small(&level.shape) || next.shape == level.shape,
             };
             // JSON has neither infinity nor NaN.
-            if level.scale.iter().chain(&level.translation).any(|number| !number.is_finite()) {
-                return Err(Error::Argument(format!("the scale of level {} is not finite", levels.len())));
+            if level
+                .scale
+                .iter()
+                .chain(&level.translation)
+                .any(|number| !number.is_finite())
+            {
+                return Err(Error::Argument(format!(
+                    "the scale of level {} is not finite",
+                    levels.len()
+                )));
             }
             levels.push(level);
             if is_last {
@@ -196,7 +224,8 @@ impl NewMultiscale {
         for (at, &factor) in self.factors.iter().enumerate() {
             next.shape[at] = level.shape[at].div_ceil(factor);
             next.scale[at] = level.scale[at] * factor as f64;
-            next.translation[at] = level.translation[at] + level.scale[at] * self.method.offset(factor);
+            next.translation[at] =
+                level.translation[at] + level.scale[at] * self.method.offset(factor);
         }
         next
     }
@@ -224,7 +253,10 @@ impl NewMultiscale {
         }
         for (at, axis) in self.axes.iter().enumerate() {
             if axis.name.is_empty() || self.axes[..at].iter().any(|other| other.name == axis.name) {
-                return wrong(format!("two axes have the name {:?}, or it is empty", axis.name));
+                return wrong(format!(
+                    "two axes have the name {:?}, or it is empty",
+                    axis.name
+                ));
             }
         }
         for (list, len) in [
@@ -236,14 +268,32 @@ impl NewMultiscale {
                 return wrong(format!("a {list} of {len} numbers for {n_axes} axes"));
             }
         }
-        if self.scale.iter().any(|scale| !(scale.is_finite() && *scale > 0.0)) {
+        if self
+            .scale
+            .iter()
+            .any(|scale| !(scale.is_finite() && *scale > 0.0))
+        {
             return wrong(format!("the scale {:?} is not positive", self.scale));
         }
-        if self.translation.iter().any(|translation| !translation.is_finite()) {
-            return wrong(format!("the translation {:?} is not finite", self.translation));
+        if self
+            .translation
+            .iter()
+            .any(|translation| !translation.is_finite())
+        {
+            return wrong(format!(
+                "the translation {:?} is not finite",
+                self.translation
+            ));
         }
-        if self.factors.iter().any(|factor| !(1..=1024).contains(factor)) {
-            return wrong(format!("the factors {:?} are not from 1 to 1024", self.factors));
+        if self
+            .factors
+            .iter()
+            .any(|factor| !(1..=1024).contains(factor))
+        {
+            return wrong(format!(
+                "the factors {:?} are not from 1 to 1024",
+                self.factors
+            ));
         }
         // `make_levels` adds that many elements exactly.
         if n_per_element(&self.factors).is_none() {
@@ -253,7 +303,10 @@ impl NewMultiscale {
             ));
         }
         if self.shape.contains(&0) {
-            return wrong(format!("the shape {:?} has an axis without elements", self.shape));
+            return wrong(format!(
+                "the shape {:?} has an axis without elements",
+                self.shape
+            ));
         }
         match self.n_levels {
             // Each level at least halves an axis of up to 2^64 elements, or repeats the one before.
@@ -290,7 +343,11 @@ impl NewMultiscale {
             entry.insert("version".to_owned(), "0.4".into());
         }
         let mut attributes = self.metadata.to_attributes(format)?;
-        let holder = if format == Format::Zarr2 { &mut attributes } else { &mut attributes["ome"] };
+        let holder = if format == Format::Zarr2 {
+            &mut attributes
+        } else {
+            &mut attributes["ome"]
+        };
         holder["multiscales"] = json!([entry]);
         Ok(attributes)
     }
@@ -302,16 +359,27 @@ impl NewMultiscale {
             "version": env!("CARGO_PKG_VERSION"),
             "kwargs": {"factors": self.factors},
         });
-        [("type".to_owned(), self.method.name().into()), ("metadata".to_owned(), metadata)]
-            .into_iter()
-            .collect()
+        [
+            ("type".to_owned(), self.method.name().into()),
+            ("metadata".to_owned(), metadata),
+        ]
+        .into_iter()
+        .collect()
     }
 
     /// Completes the layout of a level with the settings that OME-Zarr demands.
-    pub(crate) fn describe<M>(&self, layout: ArrayBuilder<Any, M>, format: Format) -> ArrayBuilder<Any, M> {
+    pub(crate) fn describe<M>(
+        &self,
+        layout: ArrayBuilder<Any, M>,
+        format: Format,
+    ) -> ArrayBuilder<Any, M> {
         let layout = layout.dimension_names(self.axes.iter().map(|axis| axis.name.clone()));
         // Chunks of 0.4 are in nested folders.
-        if format == Format::Zarr2 { layout.separator('/') } else { layout }
+        if format == Format::Zarr2 {
+            layout.separator('/')
+        } else {
+            layout
+        }
     }
 }
 
@@ -319,7 +387,11 @@ impl NewMultiscale {
 pub(crate) fn datasets(levels: &[Planned], names: &[String]) -> Vec<Value> {
     let dataset = |(level, name): (&Planned, &String)| {
         let mut transformations = vec![json!({"type": "scale", "scale": level.scale})];
-        if level.translation.iter().any(|translation| *translation != 0.0) {
+        if level
+            .translation
+            .iter()
+            .any(|translation| *translation != 0.0)
+        {
             transformations.push(json!({"type": "translation", "translation": level.translation}));
         }
         json!({"path": name, "coordinateTransformations": transformations})
@@ -344,6 +416,9 @@ pub(crate) fn create_arrays(
     names: &[String],
     builders: Vec<ArrayBuilder>,
 ) -> Result<Vec<AnyArray>> {
-    let created = names.iter().zip(builders).map(|(name, builder)| group.create_array(name, builder));
+    let created = names
+        .iter()
+        .zip(builders)
+        .map(|(name, builder)| group.create_array(name, builder));
     Ok(created.collect::<ndzarr::Result<_>>()?)
 }

@@ -29,13 +29,19 @@ fn image(entry: &Value, attributes: &Object, holder: &Object) -> Result<Image, S
         Some(datasets) if !datasets.is_empty() => datasets,
         _ => return Err("has no list of datasets".to_owned()),
     };
-    if datasets.iter().all(|dataset| dataset["transform"].is_object()) {
+    if datasets
+        .iter()
+        .all(|dataset| dataset["transform"].is_object())
+    {
         return of_cosem(entry, datasets);
     }
     let mut warnings = Vec::new();
     let mut axes = stated_axes(entry, datasets, &mut warnings)?;
     let in_namespace = attributes.contains_key("ome");
-    let stated = holder.get("version").filter(|_| in_namespace).or_else(|| entry.get("version"));
+    let stated = holder
+        .get("version")
+        .filter(|_| in_namespace)
+        .or_else(|| entry.get("version"));
     let version = stated.and_then(json::version).unwrap_or_else(|| {
         let version = match entry["axes"].as_array().and_then(|axes| axes.first()) {
             _ if entry["coordinateSystems"].is_array() => "0.6",
@@ -52,7 +58,8 @@ fn image(entry: &Value, attributes: &Object, holder: &Object) -> Result<Image, S
         axes = ["t", "c", "z", "y", "x"].map(Axis::new).to_vec();
         warnings.push("no axes are stated: read as t, c, z, y, x".to_owned());
     }
-    // They are applied once, not for each level: a document may have many datasets and many of them.
+    // They are applied once, not for each level: a document may have many datasets and many of
+    // them.
     let mut of_all_levels = Placement::identity(axes.len());
     // In 0.6 the transformations of the entry lead to other coordinate systems (OME-04).
     if !entry["coordinateSystems"].is_array() {
@@ -64,7 +71,9 @@ fn image(entry: &Value, attributes: &Object, holder: &Object) -> Result<Image, S
         let path = path_of(dataset)?;
         let at_level = |what: String| format!("{what}, at the dataset {path:?}");
         let mut placement = Placement::identity(axes.len());
-        placement.apply(&dataset["coordinateTransformations"]).map_err(at_level)?;
+        placement
+            .apply(&dataset["coordinateTransformations"])
+            .map_err(at_level)?;
         placement.scale_by(&of_all_levels.scale);
         placement.translate_by(&of_all_levels.translation);
         let placement = placement.without_zeros().map_err(at_level)?;
@@ -73,8 +82,11 @@ fn image(entry: &Value, attributes: &Object, holder: &Object) -> Result<Image, S
         }
         levels.push(Level::new(path, placement.scale, placement.translation));
     }
-    let has_scales =
-        |dataset: &Value| dataset["coordinateTransformations"].as_array().is_some_and(|t| !t.is_empty());
+    let has_scales = |dataset: &Value| {
+        dataset["coordinateTransformations"]
+            .as_array()
+            .is_some_and(|t| !t.is_empty())
+    };
     let mut image = Image::new(Convention::Ome { version }, axes, levels);
     image.axes_are_stated = axes_are_stated;
     image.needs_shapes = !datasets.iter().any(has_scales);
@@ -85,15 +97,25 @@ fn image(entry: &Value, attributes: &Object, holder: &Object) -> Result<Image, S
 }
 
 /// The axes that an entry states; none before 0.3.
-fn stated_axes(entry: &Value, datasets: &[Value], warnings: &mut Vec<String>) -> Result<Vec<Axis>, String> {
+fn stated_axes(
+    entry: &Value,
+    datasets: &[Value],
+    warnings: &mut Vec<String>,
+) -> Result<Vec<Axis>, String> {
     let list = match entry["coordinateSystems"].as_array() {
         Some(systems) => {
             let name = datasets.iter().find_map(output_of);
-            let named = systems.iter().find(|system| name.is_some() && system["name"].as_str() == name);
+            let named = systems
+                .iter()
+                .find(|system| name.is_some() && system["name"].as_str() == name);
             if named.is_none() && !systems.is_empty() {
-                warnings.push("the datasets do not lead to a coordinate system that is listed".to_owned());
+                warnings.push(
+                    "the datasets do not lead to a coordinate system that is listed".to_owned(),
+                );
             }
-            &named.or(systems.first()).ok_or("has no coordinate system")?["axes"]
+            &named
+                .or(systems.first())
+                .ok_or("has no coordinate system")?["axes"]
         }
         None => &entry["axes"],
     };
@@ -105,8 +127,14 @@ fn stated_axes(entry: &Value, datasets: &[Value], warnings: &mut Vec<String>) ->
         other => return Err(format!("has the axes {}", shown(other))),
     };
     let axis = |axis: &Value| {
-        let name = text(axis).or_else(|| text(&axis["name"])).ok_or("has an axis without a name")?;
-        Ok(Axis::stated(name, axis["type"].as_str(), text(&axis["unit"])))
+        let name = text(axis)
+            .or_else(|| text(&axis["name"]))
+            .ok_or("has an axis without a name")?;
+        Ok(Axis::stated(
+            name,
+            axis["type"].as_str(),
+            text(&axis["unit"]),
+        ))
     };
     list.iter().map(axis).collect()
 }
@@ -124,7 +152,8 @@ fn path_of(dataset: &Value) -> Result<String, String> {
     path_below(path)
 }
 
-/// The image of an entry of COSEM: each dataset has a `transform` instead of a list of transformations.
+/// The image of an entry of COSEM: each dataset has a `transform` instead of a list of
+/// transformations.
 fn of_cosem(entry: &Value, datasets: &[Value]) -> Result<Image, String> {
     let mut levels = Vec::with_capacity(datasets.len());
     let mut axes = None;
@@ -133,7 +162,11 @@ fn of_cosem(entry: &Value, datasets: &[Value]) -> Result<Image, String> {
         let transform = CosemTransform::read(&dataset["transform"])
             .map_err(|what| format!("{what}, at the dataset {path:?}"))?;
         axes.get_or_insert(transform.axes);
-        levels.push(Level::new(path, transform.placement.scale, transform.placement.translation));
+        levels.push(Level::new(
+            path,
+            transform.placement.scale,
+            transform.placement.translation,
+        ));
     }
     let axes = axes.unwrap_or_default();
     if levels.iter().any(|level| level.scale.len() != axes.len()) {
@@ -171,8 +204,13 @@ impl CosemTransform {
         let mut axes = Vec::with_capacity(n_axes);
         for at in 0..n_axes {
             let from_end = n_axes - at;
-            let usual = usual_names.len().checked_sub(from_end).map(|at| usual_names[at].to_owned());
-            let name = stated("axes", at).or(usual).unwrap_or_else(|| format!("d{at}"));
+            let usual = usual_names
+                .len()
+                .checked_sub(from_end)
+                .map(|at| usual_names[at].to_owned());
+            let name = stated("axes", at)
+                .or(usual)
+                .unwrap_or_else(|| format!("d{at}"));
             axes.push(Axis::stated(name, None, stated("units", at)));
         }
         let mut found = Self { axes, placement };
@@ -187,6 +225,10 @@ impl CosemTransform {
 
 /// The second number of a version such as `0.6rc0`; `None` for other texts (OME-10).
 pub(crate) fn minor_version(version: &str) -> Option<u32> {
-    let digits: String = version.strip_prefix("0.")?.chars().take_while(char::is_ascii_digit).collect();
+    let digits: String = version
+        .strip_prefix("0.")?
+        .chars()
+        .take_while(char::is_ascii_digit)
+        .collect();
     digits.parse().ok()
 }

@@ -51,12 +51,21 @@ impl Image {
 
     /// Sorts the levels from fine to coarse (OME-02), and warns if they do not line up (OME-06).
     pub(crate) fn ordered(mut self) -> Self {
-        if self.levels.windows(2).any(|pair| pair[0].volume() > pair[1].volume()) {
+        if self
+            .levels
+            .windows(2)
+            .any(|pair| pair[0].volume() > pair[1].volume())
+        {
             self.warn("the levels are not listed from fine to coarse");
-            self.levels.sort_by(|a, b| a.volume().total_cmp(&b.volume()));
+            self.levels
+                .sort_by(|a, b| a.volume().total_cmp(&b.volume()));
         }
         let is_sampled = matches!(self.method.as_deref(), Some("stride" | "nearest"));
-        let shifted = self.levels.iter().skip(1).find(|level| !is_sampled && !self.lines_up(level));
+        let shifted = self
+            .levels
+            .iter()
+            .skip(1)
+            .find(|level| !is_sampled && !self.lines_up(level));
         if let Some(level) = shifted {
             let what = format!(
                 "the level {:?} is shifted against the finest: a mean of elements lies between them, \
@@ -68,23 +77,34 @@ impl Image {
         self
     }
 
-    /// True if the first element of a level begins at the same coordinates as that of the finest one.
+    /// True if the first element of a level begins at the same coordinates as that of the finest
+    /// one.
     fn lines_up(&self, level: &Level) -> bool {
-        let Some(finest) = self.levels.first() else { return true };
+        let Some(finest) = self.levels.first() else {
+            return true;
+        };
         let start = |level: &Level, at: usize| level.translation[at] - level.scale[at] / 2.0;
-        (0..self.axes.len()).filter(|&at| self.axes[at].kind == AxisKind::Space).all(|at| {
-            // Writers round.
-            (start(level, at) - start(finest, at)).abs() <= 0.02 * finest.scale[at].abs()
-        })
+        (0..self.axes.len())
+            .filter(|&at| self.axes[at].kind == AxisKind::Space)
+            .all(|at| {
+                // Writers round.
+                (start(level, at) - start(finest, at)).abs() <= 0.02 * finest.scale[at].abs()
+            })
     }
 
-    /// Computes the scales from the shapes of the arrays, in C order; `None` for those that cannot be
-    /// opened. The finest level is the one with the most elements, wherever it is listed (OME-02).
+    /// Computes the scales from the shapes of the arrays, in C order; `None` for those that cannot
+    /// be opened. The finest level is the one with the most elements, wherever it is listed
+    /// (OME-02).
     pub(crate) fn scale_by_shapes(&mut self, shapes: &[Option<Vec<u64>>]) -> Result<(), String> {
         self.warn("no scales are stated: they follow from the shapes");
-        let Some(n_axes) = shapes.iter().flatten().next().map(Vec::len) else { return Ok(()) };
+        let Some(n_axes) = shapes.iter().flatten().next().map(Vec::len) else {
+            return Ok(());
+        };
         let n_elements = |shape: &[u64]| shape.iter().map(|&n| n as f64).product::<f64>();
-        let candidates = shapes.iter().flatten().filter(|shape| shape.len() == n_axes);
+        let candidates = shapes
+            .iter()
+            .flatten()
+            .filter(|shape| shape.len() == n_axes);
         let finest = candidates.max_by(|a, b| n_elements(a).total_cmp(&n_elements(b)));
         let Some(finest) = finest.filter(|_| n_axes > 0) else {
             return Err("has a finest level without axes".to_owned());
@@ -103,7 +123,9 @@ impl Image {
             return Ok(());
         }
         for (level, shape) in self.levels.iter_mut().zip(shapes) {
-            let Some(shape) = shape.as_ref().filter(|shape| shape.len() == finest.len()) else { continue };
+            let Some(shape) = shape.as_ref().filter(|shape| shape.len() == finest.len()) else {
+                continue;
+            };
             for (at, (&fine, &coarse)) in finest.iter().zip(shape).enumerate() {
                 if fine > 0 && coarse > 0 {
                     // Until here, the scale is that of the finest level, which the entry may state.
@@ -112,8 +134,16 @@ impl Image {
                     level.scale[at] *= factor;
                 }
             }
-            if level.scale.iter().chain(&level.translation).any(|number| !number.is_finite()) {
-                return Err(format!("has a scale that is not finite, at the dataset {:?}", level.path));
+            if level
+                .scale
+                .iter()
+                .chain(&level.translation)
+                .any(|number| !number.is_finite())
+            {
+                return Err(format!(
+                    "has a scale that is not finite, at the dataset {:?}",
+                    level.path
+                ));
             }
         }
         Ok(())
@@ -136,5 +166,9 @@ pub(crate) fn is_in_c_order(array: &AnyArray) -> bool {
     // N5 stores x first. An array in this order has a transpose; one with reversed axes has none.
     array.format() != Format::N5
         || array.shape().len() > 1
-            && !array.spec().codecs.iter().any(|codec| matches!(codec.config, Transpose { .. }))
+            && !array
+                .spec()
+                .codecs
+                .iter()
+                .any(|codec| matches!(codec.config, Transpose { .. }))
 }

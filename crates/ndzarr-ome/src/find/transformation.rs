@@ -15,7 +15,11 @@ pub(crate) struct Placement {
 
 impl Placement {
     pub(crate) fn identity(n_axes: usize) -> Self {
-        Self { scale: vec![1.0; n_axes], translation: vec![0.0; n_axes], warnings: Vec::new() }
+        Self {
+            scale: vec![1.0; n_axes],
+            translation: vec![0.0; n_axes],
+            warnings: Vec::new(),
+        }
     }
 
     /// Applies a list of transformations, in its order, after those before (OME-05).
@@ -41,7 +45,9 @@ impl Placement {
                         self.translate_by(&offsets);
                     }
                 }
-                Some("sequence") => self.apply_nested(&transformation["transformations"], depth + 1)?,
+                Some("sequence") => {
+                    self.apply_nested(&transformation["transformations"], depth + 1)?
+                }
                 _ => {
                     let kind = shown(&transformation["type"]);
                     return Err(format!(
@@ -67,18 +73,30 @@ impl Placement {
     }
 
     /// The numbers of a transformation; `None`, with a warning, if it has not one for each axis.
-    fn numbers_of(&mut self, transformation: &Value, kind: &str) -> Result<Option<Vec<f64>>, String> {
+    fn numbers_of(
+        &mut self,
+        transformation: &Value,
+        kind: &str,
+    ) -> Result<Option<Vec<f64>>, String> {
         if transformation.get(kind).is_none() && transformation.get("path").is_some() {
-            return Err(format!("has a {kind} in an array of its own, which is not supported"));
+            return Err(format!(
+                "has a {kind} in an array of its own, which is not supported"
+            ));
         }
         let list = &transformation[kind];
         let numbers = numbers(list).ok_or_else(|| format!("has the {kind} {}", shown(list)))?;
         if numbers.iter().any(|number| !number.is_finite()) {
-            return Err(format!("has the {kind} {}, which is not finite", shown(list)));
+            return Err(format!(
+                "has the {kind} {}, which is not finite",
+                shown(list)
+            ));
         }
         let n_axes = self.scale.len();
         if numbers.len() != n_axes {
-            let what = format!("a {kind} of {} numbers for {n_axes} axes is ignored", numbers.len());
+            let what = format!(
+                "a {kind} of {} numbers for {n_axes} axes is ignored",
+                numbers.len()
+            );
             self.warnings.push(what);
             return Ok(None);
         }
@@ -93,7 +111,12 @@ impl Placement {
                 *scale = 1.0;
             }
         }
-        if self.scale.iter().chain(&self.translation).any(|number| !number.is_finite()) {
+        if self
+            .scale
+            .iter()
+            .chain(&self.translation)
+            .any(|number| !number.is_finite())
+        {
             return Err("has transformations that are not finite together".to_owned());
         }
         Ok(self)
@@ -117,22 +140,39 @@ mod tests {
     fn ome_05_a_scale_after_a_translation_scales_it_too() {
         let scale = json!({"type": "scale", "scale": [2, 4]});
         let translation = json!({"type": "translation", "translation": [1, 10]});
-        assert_eq!(placed(json!([scale, translation])), Ok((vec![2.0, 4.0], vec![1.0, 10.0])));
-        assert_eq!(placed(json!([translation, scale])), Ok((vec![2.0, 4.0], vec![2.0, 40.0])));
-        let sequence =
-            json!([{"type": "sequence", "transformations": [translation, scale]}, {"type": "identity"}]);
+        assert_eq!(
+            placed(json!([scale, translation])),
+            Ok((vec![2.0, 4.0], vec![1.0, 10.0]))
+        );
+        assert_eq!(
+            placed(json!([translation, scale])),
+            Ok((vec![2.0, 4.0], vec![2.0, 40.0]))
+        );
+        let sequence = json!([{"type": "sequence", "transformations": [translation, scale]}, {"type": "identity"}]);
         assert_eq!(placed(sequence), Ok((vec![2.0, 4.0], vec![2.0, 40.0])));
     }
 
     #[test]
     fn other_transformations_are_named() {
         for (list, named) in [
-            (json!([{"type": "affine", "affine": [[1, 0], [0, 1]]}]), "\"affine\""),
+            (
+                json!([{"type": "affine", "affine": [[1, 0], [0, 1]]}]),
+                "\"affine\"",
+            ),
             (json!([{"type": "rotation"}]), "\"rotation\""),
             (json!([{"scale": [1, 1]}]), "null"),
-            (json!([{"type": "scale", "path": "scales"}]), "array of its own"),
-            (json!([{"type": "scale", "scale": [1, "NaN"]}]), "not finite"),
-            (json!([{"type": "scale", "scale": [1, "1e999"]}]), "not finite"),
+            (
+                json!([{"type": "scale", "path": "scales"}]),
+                "array of its own",
+            ),
+            (
+                json!([{"type": "scale", "scale": [1, "NaN"]}]),
+                "not finite",
+            ),
+            (
+                json!([{"type": "scale", "scale": [1, "1e999"]}]),
+                "not finite",
+            ),
             (json!([{"type": "scale"}]), "the scale null"),
             (
                 json!([{"type": "scale", "scale": [1e300, 1]}, {"type": "scale", "scale": [1e300, 1]}]),

@@ -8,7 +8,8 @@ use ndzarr::{Cast, Element, Number};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Downsample {
-    /// The mean. For integers it is exact: rounded to the nearest, ties to even. A NaN makes it NaN.
+    /// The mean. For integers it is exact: rounded to the nearest, ties to even. A NaN makes it
+    /// NaN.
     #[default]
     Mean,
     /// The most frequent value, and the least of several: for labels.
@@ -27,8 +28,8 @@ impl Downsample {
         }
     }
 
-    /// The distance from the centre of the first of `factor` elements to the centre of the coarser one
-    /// that is made of them, in elements of the finer level.
+    /// The distance from the centre of the first of `factor` elements to the centre of the coarser
+    /// one that is made of them, in elements of the finer level.
     pub(crate) fn offset(self, factor: u64) -> f64 {
         match self {
             Self::Mean | Self::Mode => (factor as f64 - 1.0) / 2.0,
@@ -92,9 +93,9 @@ impl Sample for bool {
     }
 }
 
-/// The rounded mean of integers of up to 32 bits. The sum of up to 2^20 of them is at most 2^52, which
-/// a float holds exactly; and a quotient that is not halfway between two integers is at least 1/(2n)
-/// away from the middle, so that the quotient of floats is rounded to the right integer.
+/// The rounded mean of integers of up to 32 bits. The sum of up to 2^20 of them is at most 2^52,
+/// which a float holds exactly; and a quotient that is not halfway between two integers is at least
+/// 1/(2n) away from the middle, so that the quotient of floats is rounded to the right integer.
 #[inline]
 fn of_sum<T: Number>(sum: i64, n_elements: u64) -> T {
     nearest(sum as f64 / n_elements as f64)
@@ -113,8 +114,8 @@ fn of_wide_sum(sum: i128, n_elements: u64) -> i128 {
     quotient + i128::from(rounds_up)
 }
 
-/// Computes the elements `out` from those of the finer level. Along each axis, `factors` elements make
-/// one, or fewer at the end.
+/// Computes the elements `out` from those of the finer level. Along each axis, `factors` elements
+/// make one, or fewer at the end.
 pub(crate) fn reduce<T: Sample>(
     method: Downsample,
     fine: &ArrayD<T>,
@@ -122,7 +123,9 @@ pub(crate) fn reduce<T: Sample>(
     mut out: ArrayViewMutD<'_, T>,
 ) {
     let fine = fine.as_standard_layout();
-    let Some(elements) = fine.as_slice() else { return };
+    let Some(elements) = fine.as_slice() else {
+        return;
+    };
     let last = out.ndim() - 1;
     let fine_len = fine.shape()[last];
     let factor = factors[last];
@@ -197,12 +200,19 @@ fn rows_of<'a, T>(
             .flat_map(|start| along.clone().map(move |index| start * shape[at] + index))
             .collect();
     }
-    rows.extend(starts.iter().map(|start| &elements[start * shape[last]..(start + 1) * shape[last]]));
+    rows.extend(
+        starts
+            .iter()
+            .map(|start| &elements[start * shape[last]..(start + 1) * shape[last]]),
+    );
 }
 
 fn add_row<T: Sample>(sums: &mut [T::Sum], row: &[T], factor: usize) {
     match factor {
-        1 => sums.iter_mut().zip(row).for_each(|(sum, element)| T::add(sum, *element)),
+        1 => sums
+            .iter_mut()
+            .zip(row)
+            .for_each(|(sum, element)| T::add(sum, *element)),
         // A loop that compilers turn into instructions for several elements.
         2 => {
             let (pairs, rest) = row.as_chunks::<2>();
@@ -223,13 +233,18 @@ fn add_row<T: Sample>(sums: &mut [T::Sum], row: &[T], factor: usize) {
 }
 
 fn most_frequent<T: Sample>(values: &mut [T]) -> T {
-    let Some((first, others)) = values.split_first() else { return T::default() };
+    let Some((first, others)) = values.split_first() else {
+        return T::default();
+    };
     if others.iter().all(|value| value == first) {
         return *first;
     }
     // NaN sorts after all numbers, and is equal to NaN.
     let is_nan = |value: &T| value.partial_cmp(value).is_none();
-    values.sort_unstable_by(|a, b| a.partial_cmp(b).unwrap_or_else(|| is_nan(a).cmp(&is_nan(b))));
+    values.sort_unstable_by(|a, b| {
+        a.partial_cmp(b)
+            .unwrap_or_else(|| is_nan(a).cmp(&is_nan(b)))
+    });
     let equal = |a: &T, b: &T| a == b || is_nan(a) && is_nan(b);
     let mut longest: &[T] = &[];
     for run in values.chunk_by(equal) {
@@ -246,19 +261,31 @@ mod tests {
 
     use super::*;
 
-    fn reduced<T: Sample>(method: Downsample, fine: impl Into<ArrayD<T>>, factors: &[usize]) -> ArrayD<T> {
+    fn reduced<T: Sample>(
+        method: Downsample,
+        fine: impl Into<ArrayD<T>>,
+        factors: &[usize],
+    ) -> ArrayD<T> {
         let fine: ArrayD<T> = fine.into();
-        let shape: Vec<usize> =
-            fine.shape().iter().zip(factors).map(|(len, factor)| len.div_ceil(*factor)).collect();
+        let shape: Vec<usize> = fine
+            .shape()
+            .iter()
+            .zip(factors)
+            .map(|(len, factor)| len.div_ceil(*factor))
+            .collect();
         let mut out = ArrayD::from_elem(IxDyn(&shape), T::default());
         reduce(method, &fine, factors, out.view_mut());
         out
     }
 
     fn mean<T: Sample>(list: &[T], factor: usize) -> Vec<T> {
-        reduced(Downsample::Mean, Array1::from(list.to_vec()).into_dyn(), &[factor])
-            .into_raw_vec_and_offset()
-            .0
+        reduced(
+            Downsample::Mean,
+            Array1::from(list.to_vec()).into_dyn(),
+            &[factor],
+        )
+        .into_raw_vec_and_offset()
+        .0
     }
 
     #[test]
@@ -266,8 +293,14 @@ mod tests {
         assert_eq!(mean(&[1u8, 2, 2, 3, 255, 254, 7], 2), [2, 2, 254, 7]);
         assert_eq!(mean(&[-1i8, -2, -3, -2, -128, -128], 2), [-2, -2, -128]);
         assert_eq!(mean(&[u32::MAX, u32::MAX, u32::MAX - 1], 3), [u32::MAX]);
-        assert_eq!(mean(&[u64::MAX, u64::MAX, u64::MAX - 1, u64::MAX], 2), [u64::MAX, u64::MAX - 1]);
-        assert_eq!(mean(&[i64::MIN, i64::MIN + 1, i64::MAX, i64::MAX], 2), [i64::MIN, i64::MAX]);
+        assert_eq!(
+            mean(&[u64::MAX, u64::MAX, u64::MAX - 1, u64::MAX], 2),
+            [u64::MAX, u64::MAX - 1]
+        );
+        assert_eq!(
+            mean(&[i64::MIN, i64::MIN + 1, i64::MAX, i64::MAX], 2),
+            [i64::MIN, i64::MAX]
+        );
         // 2^53 + 1 twice: a float would lose the last digit.
         assert_eq!(mean(&[(1u64 << 53) + 1; 2], 2), [(1 << 53) + 1]);
         assert_eq!(mean(&[1u16, 2, 4, 10], 3), [2, 10]);
@@ -275,7 +308,10 @@ mod tests {
 
     #[test]
     fn means_of_floats_are_rounded_once() {
-        assert_eq!(mean(&[1.0f32, 2.0, f32::MAX, f32::MAX, 0.1], 2), [1.5, f32::MAX, 0.1]);
+        assert_eq!(
+            mean(&[1.0f32, 2.0, f32::MAX, f32::MAX, 0.1], 2),
+            [1.5, f32::MAX, 0.1]
+        );
         assert_eq!(mean(&[f16::MAX, f16::MAX], 2), [f16::MAX]);
         assert!(mean(&[1.0, f64::NAN], 2)[0].is_nan());
     }
@@ -292,25 +328,37 @@ mod tests {
             reduced(Downsample::Stride, fine.clone().into_dyn(), &[2, 3]),
             array![[0, 3], [20, 23]].into_dyn()
         );
-        assert_eq!(reduced(Downsample::Mean, fine.clone().into_dyn(), &[1, 1]), fine.into_dyn());
+        assert_eq!(
+            reduced(Downsample::Mean, fine.clone().into_dyn(), &[1, 1]),
+            fine.into_dyn()
+        );
     }
 
     #[test]
     fn the_mode_is_the_least_of_the_most_frequent() {
-        let mode = |list: Vec<f64>| reduced(Downsample::Mode, Array1::from(list).into_dyn(), &[4])[0];
+        let mode =
+            |list: Vec<f64>| reduced(Downsample::Mode, Array1::from(list).into_dyn(), &[4])[0];
         assert_eq!(mode(vec![3.0, 1.0, 3.0, 2.0]), 3.0);
         assert_eq!(mode(vec![2.0, 1.0, 2.0, 1.0]), 1.0);
         assert_eq!(mode(vec![4.0, 3.0, 2.0, 1.0]), 1.0);
         assert!(mode(vec![f64::NAN, 1.0, f64::NAN, 2.0]).is_nan());
         assert_eq!(mode(vec![f64::NAN, 1.0, 1.0, -1.0]), 1.0);
         let labels = array![[true, true, false], [false, true, false]].into_dyn();
-        assert_eq!(reduced(Downsample::Mode, labels, &[2, 2]), array![[true, false]].into_dyn());
+        assert_eq!(
+            reduced(Downsample::Mode, labels, &[2, 2]),
+            array![[true, false]].into_dyn()
+        );
     }
 
     #[test]
     fn memory_in_another_order_makes_no_difference() {
         let fine = Array::from_shape_fn((4, 6), |(y, x)| (y * 100 + x * 7) as i32);
-        let in_f_order = fine.t().as_standard_layout().to_owned().reversed_axes().into_dyn();
+        let in_f_order = fine
+            .t()
+            .as_standard_layout()
+            .to_owned()
+            .reversed_axes()
+            .into_dyn();
         assert!(!in_f_order.is_standard_layout());
         assert_eq!(
             reduced(Downsample::Mean, in_f_order, &[2, 2]),

@@ -6,8 +6,8 @@ use ndzarr::Region;
 
 /// One resolution of an image.
 ///
-/// Along each axis the centre of the element with index `i` lies at `scale * i + translation`, in the
-/// unit of the axis; the element reaches half a scale to either side.
+/// Along each axis the centre of the element with index `i` lies at `scale * i + translation`, in
+/// the unit of the axis; the element reaches half a scale to either side.
 ///
 /// ```
 /// # use ndzarr::{DataType, Format, MemoryStore};
@@ -38,25 +38,33 @@ pub struct Level {
 
 impl Level {
     pub(crate) fn new(path: String, scale: Vec<f64>, translation: Vec<f64>) -> Self {
-        Self { path, scale, translation }
+        Self {
+            path,
+            scale,
+            translation,
+        }
     }
 
-    /// The coordinates of a point, one for each axis, from its index, in which whole numbers are centres
-    /// of elements. Axes that one of the lists lacks are left out.
+    /// The coordinates of a point, one for each axis, from its index, in which whole numbers are
+    /// centres of elements. Axes that one of the lists lacks are left out.
     #[must_use]
     pub fn to_physical(&self, index: &[f64]) -> Vec<f64> {
-        self.along_each_axis(index, |scale, translation, index| scale * index + translation)
+        self.along_each_axis(index, |scale, translation, index| {
+            scale * index + translation
+        })
     }
 
     /// The index of a point, with a fraction, from its coordinates.
     #[must_use]
     pub fn to_index(&self, physical: &[f64]) -> Vec<f64> {
-        self.along_each_axis(physical, |scale, translation, physical| (physical - translation) / scale)
+        self.along_each_axis(physical, |scale, translation, physical| {
+            (physical - translation) / scale
+        })
     }
 
-    /// The region of an array of this shape that a box overlaps; `bounds` are the coordinates of the
-    /// box along each axis. It can be read: `array.read(region)`. It contains all elements along axes
-    /// that `bounds` lacks, and none along an axis on which the box is outside.
+    /// The region of an array of this shape that a box overlaps; `bounds` are the coordinates of
+    /// the box along each axis. It can be read: `array.read(region)`. It contains all elements
+    /// along axes that `bounds` lacks, and none along an axis on which the box is outside.
     #[must_use]
     pub fn region(&self, bounds: &[Range<f64>], shape: &[u64]) -> Region {
         let starts = self.to_index(&bounds.iter().map(|bound| bound.start).collect::<Vec<_>>());
@@ -75,7 +83,8 @@ impl Level {
     /// Calls with the scale, the translation and the coordinate or index of each axis.
     fn along_each_axis(&self, point: &[f64], convert: impl Fn(f64, f64, f64) -> f64) -> Vec<f64> {
         let axes = self.scale.iter().zip(&self.translation).zip(point);
-        axes.map(|((&scale, &translation), &along)| convert(scale, translation, along)).collect()
+        axes.map(|((&scale, &translation), &along)| convert(scale, translation, along))
+            .collect()
     }
 
     /// The size of an element, for the order of levels.

@@ -24,16 +24,28 @@ pub(crate) fn make_levels(
     // All levels are checked before the first is made.
     let mut steps = Vec::new();
     for (levels, arrays) in levels.windows(2).zip(arrays.windows(2)) {
-        let wrong = |what| Error::metadata(path, format!("has the level {:?}, which {what}", levels[1].path));
+        let wrong = |what| {
+            Error::metadata(
+                path,
+                format!("has the level {:?}, which {what}", levels[1].path),
+            )
+        };
         let factors = factors(&levels[0], &levels[1], method).map_err(wrong)?;
-        let expected = arrays[0].shape().iter().zip(&factors).map(|(len, factor)| len.div_ceil(*factor));
+        let expected = arrays[0]
+            .shape()
+            .iter()
+            .zip(&factors)
+            .map(|(len, factor)| len.div_ceil(*factor));
         let expected: Vec<u64> = expected.collect();
         if arrays[1].shape() != expected {
             let what = format!("has the shape {:?}, not {expected:?}", arrays[1].shape());
             return Err(wrong(what));
         }
         if arrays[0].data_type() != arrays[1].data_type() {
-            let what = format!("has elements of another type than {}", arrays[0].data_type());
+            let what = format!(
+                "has elements of another type than {}",
+                arrays[0].data_type()
+            );
             return Err(wrong(what));
         }
         steps.push((&arrays[0], &arrays[1], factors));
@@ -62,8 +74,18 @@ pub(crate) fn check_type(data_type: &DataType, method: Downsample) -> Result<()>
 }
 
 /// Copies the elements of an array to one of the same shape and type, in bounded memory.
-pub(crate) fn copy_elements(source: &AnyArray, target: &AnyArray, options: &RunOptions) -> Result<()> {
-    make_level(source, target, &vec![1; source.shape().len()], Downsample::Stride, options)
+pub(crate) fn copy_elements(
+    source: &AnyArray,
+    target: &AnyArray,
+    options: &RunOptions,
+) -> Result<()> {
+    make_level(
+        source,
+        target,
+        &vec![1; source.shape().len()],
+        Downsample::Stride,
+        options,
+    )
 }
 
 /// Makes one level from the one before, of any type of elements.
@@ -107,13 +129,17 @@ fn factors(fine: &Level, coarse: &Level, method: Downsample) -> Result<Vec<u64>,
     }
     match n_per_element(&factors) {
         Some(_) => Ok(factors),
-        None => Err(format!("has elements that stand for more than {MAX_PER_ELEMENT} of the level before")),
+        None => Err(format!(
+            "has elements that stand for more than {MAX_PER_ELEMENT} of the level before"
+        )),
     }
 }
 
 /// The number of elements that make one, unless it is too large.
 pub(crate) fn n_per_element(factors: &[u64]) -> Option<u64> {
-    let n = factors.iter().try_fold(1_u64, |n, factor| n.checked_mul(*factor));
+    let n = factors
+        .iter()
+        .try_fold(1_u64, |n, factor| n.checked_mul(*factor));
     n.filter(|n| *n <= MAX_PER_ELEMENT)
 }
 
@@ -124,9 +150,12 @@ fn make_level_of<T: Sample>(
     method: Downsample,
     options: &RunOptions,
 ) -> Result<()> {
-    let threads = options.threads.or_else(|| available_parallelism().ok()).map_or(1, NonZeroUsize::get);
-    // A quarter is for the blocks of the coarser level, which are in memory as elements and encoded;
-    // the rest is for the elements that they are made from.
+    let threads = options
+        .threads
+        .or_else(|| available_parallelism().ok())
+        .map_or(1, NonZeroUsize::get);
+    // A quarter is for the blocks of the coarser level, which are in memory as elements and
+    // encoded; the rest is for the elements that they are made from.
     let share = (options.bytes_in_flight / 4).max(1);
     let parts = Parts::new::<T>(fine, coarse, factors, share / threads as u64);
     let mut read_options = options.clone().threads(NonZeroUsize::MIN);
@@ -169,20 +198,30 @@ impl Parts {
     /// Parts that read whole chunks of the finer level, if these are at most `bytes`.
     fn new<T: Sample>(fine: &AnyArray, coarse: &AnyArray, factors: &[u64], bytes: u64) -> Self {
         let chunks = fine.chunk_shape().into_iter().zip(coarse.chunk_shape());
-        let shape =
-            chunks.zip(factors).map(|((fine, coarse), factor)| coarse.max(fine.div_ceil(*factor)).max(1));
+        let shape = chunks
+            .zip(factors)
+            .map(|((fine, coarse), factor)| coarse.max(fine.div_ceil(*factor)).max(1));
         let mut shape: Vec<u64> = shape.collect();
         // Twice, since decoded chunks are copied.
         let bytes_per_element = 2 * size_of::<T>() as u64;
         let bytes_to_read = |shape: &[u64]| {
-            let lens = shape.iter().zip(factors).map(|(len, factor)| len.saturating_mul(*factor));
+            let lens = shape
+                .iter()
+                .zip(factors)
+                .map(|(len, factor)| len.saturating_mul(*factor));
             lens.fold(bytes_per_element, u64::saturating_mul)
         };
         while bytes_to_read(&shape) > bytes {
-            let Some(longest) = shape.iter_mut().find(|len| **len > 1) else { break };
+            let Some(longest) = shape.iter_mut().find(|len| **len > 1) else {
+                break;
+            };
             *longest = longest.div_ceil(2);
         }
-        Self { shape, factors: factors.to_vec(), fine_shape: fine.shape().to_vec() }
+        Self {
+            shape,
+            factors: factors.to_vec(),
+            fine_shape: fine.shape().to_vec(),
+        }
     }
 
     /// Calls with each part of a block, in C order.
@@ -196,10 +235,16 @@ impl Parts {
             .collect();
         let mut index = vec![0; counts.len()];
         for _ in 0..counts.iter().product::<usize>() {
-            let ranges = block.ranges().iter().zip(&index).zip(&self.shape).map(|((range, &at), len)| {
-                let start = range.start + at as u64 * len;
-                start..(start + len).min(range.end)
-            });
+            let ranges =
+                block
+                    .ranges()
+                    .iter()
+                    .zip(&index)
+                    .zip(&self.shape)
+                    .map(|((range, &at), len)| {
+                        let start = range.start + at as u64 * len;
+                        start..(start + len).min(range.end)
+                    });
             call(&Region::new(ranges))?;
             advance(&mut index, &counts);
         }
@@ -208,12 +253,20 @@ impl Parts {
 
     /// The elements of the finer level that a part is made from.
     fn needed_for(&self, part: &Region, method: Downsample) -> Vec<SliceInfoElem> {
-        let along = part.ranges().iter().zip(&self.factors).zip(&self.fine_shape);
+        let along = part
+            .ranges()
+            .iter()
+            .zip(&self.factors)
+            .zip(&self.fine_shape);
         along
             .map(|((range, factor), len)| SliceInfoElem::Slice {
                 start: range.start.saturating_mul(*factor) as isize,
                 end: Some(range.end.saturating_mul(*factor).min(*len) as isize),
-                step: if method == Downsample::Stride { *factor as isize } else { 1 },
+                step: if method == Downsample::Stride {
+                    *factor as isize
+                } else {
+                    1
+                },
             })
             .collect()
     }

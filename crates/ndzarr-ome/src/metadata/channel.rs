@@ -37,7 +37,10 @@ impl Channel {
             // Some writers put a `#` before it.
             let digits = text.strip_prefix('#').unwrap_or(text);
             let is_color = digits.len() == 6 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-            let [_, color @ ..] = u32::from_str_radix(digits, 16).ok().filter(|_| is_color)?.to_be_bytes();
+            let [_, color @ ..] = u32::from_str_radix(digits, 16)
+                .ok()
+                .filter(|_| is_color)?
+                .to_be_bytes();
             Some(color)
         });
         Self {
@@ -57,9 +60,19 @@ impl Channel {
             channel["color"] = format!("{red:02X}{green:02X}{blue:02X}").into();
         }
         if let Some(window) = self.window {
-            let Window { start, end, min, max } = window;
-            if ![start, end, min, max].iter().all(|number| number.is_finite()) {
-                return Err(Error::Argument(format!("the window {window:?} is not finite")));
+            let Window {
+                start,
+                end,
+                min,
+                max,
+            } = window;
+            if ![start, end, min, max]
+                .iter()
+                .all(|number| number.is_finite())
+            {
+                return Err(Error::Argument(format!(
+                    "the window {window:?} is not finite"
+                )));
             }
             channel["window"] = json!({"start": start, "end": end, "min": min, "max": max});
         }

@@ -12,8 +12,8 @@ pub struct ImageLabel {
     pub colors: Vec<LabelColor>,
     /// Properties of values, each with its `label-value`.
     pub properties: Vec<Map<String, Value>>,
-    /// The path of the group of the labelled image, from the group of the label image: `../../` if it
-    /// is not stated.
+    /// The path of the group of the labelled image, from the group of the label image: `../../` if
+    /// it is not stated.
     pub source: Option<String>,
 }
 
@@ -31,14 +31,24 @@ impl ImageLabel {
         let get = |key: &str| label.get(key).unwrap_or(&Value::Null);
         let color = |color: &Value| {
             let value = &color["label-value"];
-            let value = value.as_u64().map(i128::from).or_else(|| integer(value).map(i128::from))?;
-            let rgba = list(&color["rgba"]).iter().map(|part| u8::try_from(integer(part)?).ok());
-            let rgba = rgba.collect::<Option<Vec<u8>>>().and_then(|rgba| rgba.try_into().ok());
+            let value = value
+                .as_u64()
+                .map(i128::from)
+                .or_else(|| integer(value).map(i128::from))?;
+            let rgba = list(&color["rgba"])
+                .iter()
+                .map(|part| u8::try_from(integer(part)?).ok());
+            let rgba = rgba
+                .collect::<Option<Vec<u8>>>()
+                .and_then(|rgba| rgba.try_into().ok());
             Some(LabelColor { value, rgba })
         };
         Self {
             colors: list(get("colors")).iter().filter_map(color).collect(),
-            properties: list(get("properties")).iter().filter_map(|item| item.as_object().cloned()).collect(),
+            properties: list(get("properties"))
+                .iter()
+                .filter_map(|item| item.as_object().cloned())
+                .collect(),
             source: text(&get("source")["image"]),
         }
     }

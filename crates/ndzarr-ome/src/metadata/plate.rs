@@ -67,13 +67,21 @@ fn count(value: &Value) -> Option<u64> {
 impl Plate {
     pub(crate) fn of(plate: &Value) -> Self {
         let names = |key: &str| -> Vec<String> {
-            list(&plate[key]).iter().filter_map(|named| text(&named["name"])).collect()
+            list(&plate[key])
+                .iter()
+                .filter_map(|named| text(&named["name"]))
+                .collect()
         };
         let rows = names("rows");
         let columns = names("columns");
         // Reversed, so that the first index of a name that occurs twice counts.
         let indices = |names: &[String]| -> HashMap<String, u64> {
-            names.iter().enumerate().rev().map(|(at, name)| (name.clone(), at as u64)).collect()
+            names
+                .iter()
+                .enumerate()
+                .rev()
+                .map(|(at, name)| (name.clone(), at as u64))
+                .collect()
         };
         let row_indices = indices(&rows);
         let column_indices = indices(&columns);
@@ -81,7 +89,10 @@ impl Plate {
         Self {
             name: text(&plate["name"]),
             wells: list(&plate["wells"]).iter().filter_map(well).collect(),
-            acquisitions: list(&plate["acquisitions"]).iter().filter_map(Acquisition::of).collect(),
+            acquisitions: list(&plate["acquisitions"])
+                .iter()
+                .filter_map(Acquisition::of)
+                .collect(),
             field_count: count(&plate["field_count"]),
             rows,
             columns,
@@ -89,7 +100,11 @@ impl Plate {
     }
 
     pub(crate) fn to_json(&self) -> Value {
-        let names = |list: &[String]| list.iter().map(|name| json!({"name": name})).collect::<Vec<_>>();
+        let names = |list: &[String]| {
+            list.iter()
+                .map(|name| json!({"name": name}))
+                .collect::<Vec<_>>()
+        };
         let wells = self.wells.iter().map(
             |PlateWell { path, row, column }| json!({"path": path, "rowIndex": row, "columnIndex": column}),
         );
@@ -113,7 +128,11 @@ impl Plate {
 
 impl PlateWell {
     /// Before 0.4 wells have only a path, made of the names of the row and the column.
-    fn of(well: &Value, rows: &HashMap<String, u64>, columns: &HashMap<String, u64>) -> Option<Self> {
+    fn of(
+        well: &Value,
+        rows: &HashMap<String, u64>,
+        columns: &HashMap<String, u64>,
+    ) -> Option<Self> {
         let path = text(&well["path"])?;
         let named = path.split_once('/');
         let row = count(&well["rowIndex"]).or_else(|| rows.get(named?.0).copied())?;
@@ -156,7 +175,10 @@ impl Acquisition {
 
 impl WellImage {
     pub(crate) fn of(image: &Value) -> Option<Self> {
-        Some(Self { path: text(&image["path"])?, acquisition: count(&image["acquisition"]) })
+        Some(Self {
+            path: text(&image["path"])?,
+            acquisition: count(&image["acquisition"]),
+        })
     }
 
     pub(crate) fn to_json(&self) -> Value {

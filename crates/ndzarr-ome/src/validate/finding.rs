@@ -12,7 +12,8 @@ use crate::json::{MAX_MESSAGES, shown};
 pub struct Finding {
     /// How strongly the specification demands it.
     pub requirement: Requirement,
-    /// The member of the attributes, such as `ome.multiscales[0].datasets`, or the path of an array.
+    /// The member of the attributes, such as `ome.multiscales[0].datasets`, or the path of an
+    /// array.
     pub at: String,
     /// What it must or should do, as the end of a sentence.
     pub what: String,
@@ -29,7 +30,11 @@ pub enum Requirement {
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let at = if self.at.is_empty() { "the attributes" } else { &self.at };
+        let at = if self.at.is_empty() {
+            "the attributes"
+        } else {
+            &self.at
+        };
         let how = match self.requirement {
             Requirement::Must => "must",
             Requirement::Should => "should",
@@ -67,7 +72,11 @@ impl Findings {
     fn add(&mut self, requirement: Requirement, key: &str, what: String) {
         if self.list.len() < MAX_MESSAGES {
             let at = self.place(key);
-            self.list.push(Finding { requirement, at, what });
+            self.list.push(Finding {
+                requirement,
+                at,
+                what,
+            });
         }
     }
 
@@ -97,7 +106,9 @@ impl Findings {
     ) {
         match object.get(key) {
             None if needed == Needed::Yes => self.must(key, "be there"),
-            Some(value) if !is_kind(value) => self.must(key, format!("be {kind}, not {}", shown(value))),
+            Some(value) if !is_kind(value) => {
+                self.must(key, format!("be {kind}, not {}", shown(value)))
+            }
             _ => {}
         }
     }
@@ -126,7 +137,13 @@ impl Findings {
             }
         };
         if list.len() < least {
-            self.must(key, format!("have at least {least} item{}", if least == 1 { "" } else { "s" }));
+            self.must(
+                key,
+                format!(
+                    "have at least {least} item{}",
+                    if least == 1 { "" } else { "s" }
+                ),
+            );
         }
         self.within(key, |findings| {
             for (at, item) in list.iter().enumerate() {

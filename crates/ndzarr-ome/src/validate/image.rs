@@ -17,7 +17,9 @@ pub(super) fn multiscales(findings: &mut Findings, list: &Value, minor: u32) {
     }
     findings.unique("", entries.iter());
     for (at, entry) in entries.iter().enumerate() {
-        findings.within(&format!("[{at}]"), |findings| self::entry(findings, entry, minor));
+        findings.within(&format!("[{at}]"), |findings| {
+            self::entry(findings, entry, minor)
+        });
     }
 }
 
@@ -34,11 +36,20 @@ fn entry(findings: &mut Findings, entry: &Value, minor: u32) {
         0..=2 => None,
         3..=5 => axes(findings, entry, minor),
         _ => {
-            findings.each(entry, "coordinateSystems", Needed::Yes, 1, coordinate_system);
+            findings.each(
+                entry,
+                "coordinateSystems",
+                Needed::Yes,
+                1,
+                coordinate_system,
+            );
             let systems = entry["coordinateSystems"].as_array();
             findings.unique(
                 "coordinateSystems",
-                systems.into_iter().flatten().filter_map(|system| system.get("name")),
+                systems
+                    .into_iter()
+                    .flatten()
+                    .filter_map(|system| system.get("name")),
             );
             None
         }
@@ -55,16 +66,26 @@ fn entry(findings: &mut Findings, entry: &Value, minor: u32) {
             }
         }
     });
-    let paths = entry["datasets"].as_array().into_iter().flatten().filter_map(|dataset| dataset.get("path"));
+    let paths = entry["datasets"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|dataset| dataset.get("path"));
     findings.unique("datasets", paths);
     match minor {
         0..=3 => {}
         4 | 5 => transformations::of_dataset(findings, entry, Needed::No, n_axes),
         _ => {
-            findings.each(entry, "coordinateTransformations", Needed::No, 1, |findings, transformation| {
-                transformations::any(findings, transformation);
-                transformations::ends(findings, transformation, "name", "name");
-            });
+            findings.each(
+                entry,
+                "coordinateTransformations",
+                Needed::No,
+                1,
+                |findings, transformation| {
+                    transformations::any(findings, transformation);
+                    transformations::ends(findings, transformation, "name", "name");
+                },
+            );
         }
     }
 }
@@ -72,25 +93,40 @@ fn entry(findings: &mut Findings, entry: &Value, minor: u32) {
 /// The number of axes of each coordinate system, by its name; of several with one name, the first
 /// counts.
 fn n_axes_of_systems(entry: &Value) -> HashMap<&str, Option<usize>> {
-    let systems = entry["coordinateSystems"].as_array().into_iter().flatten().rev();
+    let systems = entry["coordinateSystems"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .rev();
     systems
-        .filter_map(|system| Some((system["name"].as_str()?, system["axes"].as_array().map(Vec::len))))
+        .filter_map(|system| {
+            Some((
+                system["name"].as_str()?,
+                system["axes"].as_array().map(Vec::len),
+            ))
+        })
         .collect()
 }
 
-/// Checks that a scale or translation of 0.6 has a number for each axis of the coordinate system that
-/// it leads to.
+/// Checks that a scale or translation of 0.6 has a number for each axis of the coordinate system
+/// that it leads to.
 fn lengths(findings: &mut Findings, n_axes_of: &HashMap<&str, Option<usize>>, dataset: &Value) {
     let transformation = &dataset["coordinateTransformations"][0];
     let name = transformation["output"]["name"].as_str();
-    let Some(&Some(n_axes)) = name.and_then(|name| n_axes_of.get(name)) else { return };
+    let Some(&Some(n_axes)) = name.and_then(|name| n_axes_of.get(name)) else {
+        return;
+    };
     let parts = transformation["transformations"]
         .as_array()
         .map_or(std::slice::from_ref(transformation), Vec::as_slice);
     for part in parts {
-        for list in [&part["scale"], &part["translation"]].into_iter().filter_map(Value::as_array) {
+        for list in [&part["scale"], &part["translation"]]
+            .into_iter()
+            .filter_map(Value::as_array)
+        {
             if list.len() != n_axes {
-                let what = format!("have {n_axes} numbers in each transformation, one for each axis");
+                let what =
+                    format!("have {n_axes} numbers in each transformation, one for each axis");
                 findings.must("coordinateTransformations", what);
             }
         }
@@ -99,18 +135,24 @@ fn lengths(findings: &mut Findings, n_axes_of: &HashMap<&str, Option<usize>>, da
 
 /// Checks the axes of 0.3 to 0.5. Returns their number.
 fn axes(findings: &mut Findings, entry: &Value, minor: u32) -> Option<usize> {
-    let n_axes = findings.each(entry, "axes", Needed::Yes, 2, |findings, axis| match minor {
-        3 => {
-            if !axis.is_string() {
-                findings.must("", format!("be a text, not {}", shown(axis)));
+    let n_axes = findings.each(
+        entry,
+        "axes",
+        Needed::Yes,
+        2,
+        |findings, axis| match minor {
+            3 => {
+                if !axis.is_string() {
+                    findings.must("", format!("be a text, not {}", shown(axis)));
+                }
             }
-        }
-        _ => {
-            findings.member(axis, "name", Needed::Yes, "a text", Value::is_string);
-            findings.member(axis, "type", Needed::No, "a text", Value::is_string);
-            findings.member(axis, "unit", Needed::No, "a text", Value::is_string);
-        }
-    });
+            _ => {
+                findings.member(axis, "name", Needed::Yes, "a text", Value::is_string);
+                findings.member(axis, "type", Needed::No, "a text", Value::is_string);
+                findings.member(axis, "unit", Needed::No, "a text", Value::is_string);
+            }
+        },
+    );
     let list = entry["axes"].as_array()?;
     if n_axes > 5 {
         findings.must("axes", "have at most 5 items");
@@ -136,35 +178,71 @@ fn axes(findings: &mut Findings, entry: &Value, minor: u32) -> Option<usize> {
         );
     }
     if !list.is_sorted_by_key(rank) {
-        findings.must("axes", "be in the order time, channel or another type, space");
+        findings.must(
+            "axes",
+            "be in the order time, channel or another type, space",
+        );
     }
-    let space = list.iter().filter(|axis| rank(axis) == 2).filter_map(|axis| axis["name"].as_str());
+    let space = list
+        .iter()
+        .filter(|axis| rank(axis) == 2)
+        .filter_map(|axis| axis["name"].as_str());
     let space: Vec<&str> = space.collect();
     let is_zyx = space == ["z", "y", "x"];
     if !is_zyx && space.len() == 3 && ["z", "y", "x"].iter().all(|name| space.contains(name)) {
-        findings.should("axes", format!("have z, y, x in this order, not {}", space.join(", ")));
+        findings.should(
+            "axes",
+            format!("have z, y, x in this order, not {}", space.join(", ")),
+        );
     }
     Some(n_axes)
 }
 
 /// Checks a coordinate system of 0.6.
 pub(super) fn coordinate_system(findings: &mut Findings, system: &Value) {
-    findings.member(system, "name", Needed::Yes, "a text of at least one character", is_name);
+    findings.member(
+        system,
+        "name",
+        Needed::Yes,
+        "a text of at least one character",
+        is_name,
+    );
     let n_axes = findings.each(system, "axes", Needed::Yes, 1, |findings, axis| {
-        findings.member(axis, "name", Needed::Yes, "a text of at least one character", is_name);
+        findings.member(
+            axis,
+            "name",
+            Needed::Yes,
+            "a text of at least one character",
+            is_name,
+        );
         for key in ["type", "unit", "longName"] {
             findings.member(axis, key, Needed::No, "a text", Value::is_string);
         }
-        findings.member(axis, "discrete", Needed::No, "true or false", Value::is_boolean);
+        findings.member(
+            axis,
+            "discrete",
+            Needed::No,
+            "true or false",
+            Value::is_boolean,
+        );
     });
-    let Some(list) = system["axes"].as_array() else { return };
+    let Some(list) = system["axes"].as_array() else {
+        return;
+    };
     if n_axes > 5 {
         findings.must("axes", "have at most 5 items");
     }
     findings.unique("axes", list.iter().filter_map(|axis| axis.get("name")));
-    let count = |kind: &str| list.iter().filter(|axis| axis["type"].as_str() == Some(kind)).count();
+    let count = |kind: &str| {
+        list.iter()
+            .filter(|axis| axis["type"].as_str() == Some(kind))
+            .count()
+    };
     if (2..=3).contains(&count("space")) == (count("array") >= 2) {
-        findings.must("axes", "have 2 or 3 items of the type \"space\", or at least 2 of \"array\"");
+        findings.must(
+            "axes",
+            "have 2 or 3 items of the type \"space\", or at least 2 of \"array\"",
+        );
     }
 }
 
@@ -178,9 +256,17 @@ pub(super) fn omero(findings: &mut Findings, omero: &Value, minor: u32) {
         findings.member(channel, "color", needed, "a text", Value::is_string);
         findings.member(channel, "label", Needed::No, "a text", Value::is_string);
         findings.member(channel, "family", Needed::No, "a text", Value::is_string);
-        findings.member(channel, "active", Needed::No, "true or false", Value::is_boolean);
+        findings.member(
+            channel,
+            "active",
+            Needed::No,
+            "true or false",
+            Value::is_boolean,
+        );
         findings.member(channel, "window", needed, "an object", Value::is_object);
-        let Some(window) = channel.get("window").filter(|window| window.is_object()) else { return };
+        let Some(window) = channel.get("window").filter(|window| window.is_object()) else {
+            return;
+        };
         findings.within("window", |findings| {
             for key in ["start", "end", "min", "max"] {
                 findings.member(window, key, Needed::Yes, "a number", Value::is_number);

@@ -20,25 +20,62 @@ fn is_positive(value: &Value) -> bool {
 pub(super) fn plate(findings: &mut Findings, plate: &Value, _: u32) {
     findings.member(plate, "name", Needed::No, "a text", Value::is_string);
     findings.should_have(plate, &["name"]);
-    findings.member(plate, "field_count", Needed::No, "a positive integer", is_positive);
-    findings.each(plate, "acquisitions", Needed::No, 0, |findings, acquisition| {
-        findings.member(acquisition, "id", Needed::Yes, "an integer, 0 or more", is_count);
-        findings.member(acquisition, "maximumfieldcount", Needed::No, "a positive integer", is_positive);
-        for key in ["name", "description"] {
-            findings.member(acquisition, key, Needed::No, "a text", Value::is_string);
-        }
-        for key in ["starttime", "endtime"] {
-            findings.member(acquisition, key, Needed::No, "an integer, 0 or more", is_count);
-        }
-        findings.should_have(acquisition, &["name", "maximumfieldcount"]);
-    });
+    findings.member(
+        plate,
+        "field_count",
+        Needed::No,
+        "a positive integer",
+        is_positive,
+    );
+    findings.each(
+        plate,
+        "acquisitions",
+        Needed::No,
+        0,
+        |findings, acquisition| {
+            findings.member(
+                acquisition,
+                "id",
+                Needed::Yes,
+                "an integer, 0 or more",
+                is_count,
+            );
+            findings.member(
+                acquisition,
+                "maximumfieldcount",
+                Needed::No,
+                "a positive integer",
+                is_positive,
+            );
+            for key in ["name", "description"] {
+                findings.member(acquisition, key, Needed::No, "a text", Value::is_string);
+            }
+            for key in ["starttime", "endtime"] {
+                findings.member(
+                    acquisition,
+                    key,
+                    Needed::No,
+                    "an integer, 0 or more",
+                    is_count,
+                );
+            }
+            findings.should_have(acquisition, &["name", "maximumfieldcount"]);
+        },
+    );
     let items = |key: &str| plate[key].as_array().into_iter().flatten();
-    findings.unique("acquisitions", items("acquisitions").filter_map(|acquisition| acquisition.get("id")));
+    findings.unique(
+        "acquisitions",
+        items("acquisitions").filter_map(|acquisition| acquisition.get("id")),
+    );
     for key in ["columns", "rows"] {
         findings.each(plate, key, Needed::Yes, 1, |findings, named| {
-            findings.member(named, "name", Needed::Yes, "a text of letters and digits", |name| {
-                name.as_str().is_some_and(is_alphanumeric)
-            });
+            findings.member(
+                named,
+                "name",
+                Needed::Yes,
+                "a text of letters and digits",
+                |name| name.as_str().is_some_and(is_alphanumeric),
+            );
         });
         findings.unique(key, items(key).filter_map(|named| named.get("name")));
     }
@@ -64,15 +101,23 @@ pub(super) fn plate(findings: &mut Findings, plate: &Value, _: u32) {
 
 pub(super) fn well(findings: &mut Findings, well: &Value, minor: u32) {
     findings.each(well, "images", Needed::Yes, 1, |findings, image| {
-        findings.member(image, "acquisition", Needed::No, "an integer", |id| id.is_i64() || id.is_u64());
-        let kind =
-            if minor >= 6 { "a name of letters, digits, _, . and -" } else { "a name of letters and digits" };
+        findings.member(image, "acquisition", Needed::No, "an integer", |id| {
+            id.is_i64() || id.is_u64()
+        });
+        let kind = if minor >= 6 {
+            "a name of letters, digits, _, . and -"
+        } else {
+            "a name of letters and digits"
+        };
         findings.member(image, "path", Needed::Yes, kind, |path| {
-            let Some(path) = path.as_str() else { return false };
+            let Some(path) = path.as_str() else {
+                return false;
+            };
             match minor {
                 0..=5 => is_alphanumeric(path),
                 _ => {
-                    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
+                    let is_allowed =
+                        |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
                     let is_only_dots = path.bytes().all(|byte| byte == b'.');
                     path.bytes().all(is_allowed) && !is_only_dots && !path.starts_with("__")
                 }
@@ -90,7 +135,10 @@ pub(super) fn layout(findings: &mut Findings, layout: &Value, _: u32) {
 }
 
 pub(super) fn series(findings: &mut Findings, list: &Value, _: u32) {
-    if !list.as_array().is_some_and(|list| list.iter().all(Value::is_string)) {
+    if !list
+        .as_array()
+        .is_some_and(|list| list.iter().all(Value::is_string))
+    {
         findings.must("", format!("be a list of texts, not {}", shown(list)));
     }
 }

@@ -12,22 +12,37 @@ const UINT16: DataType = DataType::UInt { bits: 16 };
 fn made(new: &NewMultiscale, chunks: &[u64], shards: Option<&[u64]>) -> Multiscale {
     let create = Multiscale::create(MemoryStore::new(), Format::Zarr3, new, |layout| {
         let layout = layout.chunks(chunks);
-        if let Some(shards) = shards { layout.shards(shards) } else { layout }
+        if let Some(shards) = shards {
+            layout.shards(shards)
+        } else {
+            layout
+        }
     });
     create.expect("it is valid")
 }
 
 fn axes(shape: &[u64]) -> Vec<(Axis, u64)> {
     let names = &["t", "c", "z", "y", "x"][5 - shape.len()..];
-    names.iter().map(|name| Axis::new(*name)).zip(shape.iter().copied()).collect()
+    names
+        .iter()
+        .map(|name| Axis::new(*name))
+        .zip(shape.iter().copied())
+        .collect()
 }
 
 /// The definition: the group of elements that each element is made of, reduced by the method.
 fn naive(fine: &ArrayD<u16>, factors: &[usize], method: Downsample) -> ArrayD<u16> {
-    let shape: Vec<usize> = fine.shape().iter().zip(factors).map(|(len, f)| len.div_ceil(*f)).collect();
+    let shape: Vec<usize> = fine
+        .shape()
+        .iter()
+        .zip(factors)
+        .map(|(len, f)| len.div_ceil(*f))
+        .collect();
     let mut groups = ArrayD::from_elem(shape, Vec::new());
     for (at, &element) in fine.indexed_iter() {
-        let group: Vec<usize> = (0..factors.len()).map(|axis| at[axis] / factors[axis]).collect();
+        let group: Vec<usize> = (0..factors.len())
+            .map(|axis| at[axis] / factors[axis])
+            .collect();
         groups[&group[..]].push(element);
     }
     groups.mapv_into_any(|mut group: Vec<u16>| match method {
@@ -42,7 +57,11 @@ fn naive(fine: &ArrayD<u16>, factors: &[usize], method: Downsample) -> ArrayD<u1
             group.sort_unstable();
             let count = |value: u16| group.iter().filter(|other| **other == value).count();
             let most = group.iter().map(|value| count(*value)).max();
-            group.iter().copied().find(|value| Some(count(*value)) == most).expect("no group is empty")
+            group
+                .iter()
+                .copied()
+                .find(|value| Some(count(*value)) == most)
+                .expect("no group is empty")
         }
         _ => group[0],
     })
@@ -68,7 +87,10 @@ fn levels_equal_their_definition_whatever_the_chunks() {
             let first = naive(&elements, &usize_factors, method);
             let second = naive(&first, &usize_factors, method);
             for (chunks, shards) in layouts {
-                let new = NewMultiscale::new(UINT16, axes(&shape)).factors(factors).levels(3).method(method);
+                let new = NewMultiscale::new(UINT16, axes(&shape))
+                    .factors(factors)
+                    .levels(3)
+                    .method(method);
                 let image = made(&new, chunks, shards);
                 image
                     .array(0)
@@ -78,7 +100,11 @@ fn levels_equal_their_definition_whatever_the_chunks() {
                 let options = RunOptions::default().bytes_in_flight(20_000);
                 image.make_levels(method, &options).expect("they fit");
                 for (level, expected) in [(1, &first), (2, &second)] {
-                    let read = image.array(level).expect("it is there").read(..).expect("it is whole");
+                    let read = image
+                        .array(level)
+                        .expect("it is there")
+                        .read(..)
+                        .expect("it is whole");
                     assert_eq!(
                         read,
                         AnyElements::UInt16(expected.clone()),
@@ -92,16 +118,32 @@ fn levels_equal_their_definition_whatever_the_chunks() {
 
 #[test]
 fn labels_of_every_width_and_bools_keep_their_values() {
-    let ids =
-        Array2::from_shape_fn((6, 8), |(y, x)| if x < 4 { u64::MAX - 1 } else { (1 << 60) + y as u64 / 4 });
+    let ids = Array2::from_shape_fn((6, 8), |(y, x)| {
+        if x < 4 {
+            u64::MAX - 1
+        } else {
+            (1 << 60) + y as u64 / 4
+        }
+    });
     let image = made(
-        &NewMultiscale::new(DataType::UInt { bits: 64 }, axes(&[6, 8])).levels(2).method(Downsample::Mode),
+        &NewMultiscale::new(DataType::UInt { bits: 64 }, axes(&[6, 8]))
+            .levels(2)
+            .method(Downsample::Mode),
         &[4, 4],
         None,
     );
-    image.array(0).and_then(|array| Ok(array.write(.., &ids.into())?)).expect("it fits");
-    image.make_levels(Downsample::Mode, &RunOptions::default()).expect("they fit");
-    let AnyElements::UInt64(read) = image.array(1).expect("it is there").read(..).expect("it is whole")
+    image
+        .array(0)
+        .and_then(|array| Ok(array.write(.., &ids.into())?))
+        .expect("it fits");
+    image
+        .make_levels(Downsample::Mode, &RunOptions::default())
+        .expect("they fit");
+    let AnyElements::UInt64(read) = image
+        .array(1)
+        .expect("it is there")
+        .read(..)
+        .expect("it is whole")
     else {
         panic!("they are uint64")
     };
@@ -116,14 +158,31 @@ fn labels_of_every_width_and_bools_keep_their_values() {
     );
 
     let mask = Array2::from_shape_fn((4, 4), |(y, _)| y > 0);
-    let new = NewMultiscale::new(DataType::Bool, axes(&[4, 4])).levels(2).method(Downsample::Mode);
+    let new = NewMultiscale::new(DataType::Bool, axes(&[4, 4]))
+        .levels(2)
+        .method(Downsample::Mode);
     let image = made(&new, &[4, 4], None);
-    image.array(0).and_then(|array| Ok(array.write(.., &mask.into())?)).expect("it fits");
-    image.make_levels(Downsample::Mode, &RunOptions::default()).expect("they fit");
-    let read = image.array(1).expect("it is there").read(..).expect("it is whole");
+    image
+        .array(0)
+        .and_then(|array| Ok(array.write(.., &mask.into())?))
+        .expect("it fits");
+    image
+        .make_levels(Downsample::Mode, &RunOptions::default())
+        .expect("they fit");
+    let read = image
+        .array(1)
+        .expect("it is there")
+        .read(..)
+        .expect("it is whole");
     // Two of each in the first rows: the least.
-    assert_eq!(read, AnyElements::Bool(ndarray::array![[false, false], [true, true]].into_dyn()));
-    let what = image.make_levels(Downsample::Mean, &RunOptions::default()).expect_err("bools").to_string();
+    assert_eq!(
+        read,
+        AnyElements::Bool(ndarray::array![[false, false], [true, true]].into_dyn())
+    );
+    let what = image
+        .make_levels(Downsample::Mean, &RunOptions::default())
+        .expect_err("bools")
+        .to_string();
     assert!(what.contains("no mean"), "{what}");
 }
 
@@ -143,13 +202,31 @@ fn what_does_not_fit_is_refused_before_anything_is_made() {
 
     let mut other = image.clone();
     other.levels[2].scale = vec![5.0, 5.0];
-    let what = other.make_levels(Downsample::Mean, &RunOptions::default()).expect_err("5 / 2").to_string();
+    let what = other
+        .make_levels(Downsample::Mean, &RunOptions::default())
+        .expect_err("5 / 2")
+        .to_string();
     assert!(what.contains("not a multiple of 2"), "{what}");
     other = image.clone();
-    image.array(2).and_then(|mut array| Ok(array.resize([15, 16])?)).expect("it can shrink");
-    let what = other.make_levels(Downsample::Mean, &RunOptions::default()).expect_err("15 rows").to_string();
+    image
+        .array(2)
+        .and_then(|mut array| Ok(array.resize([15, 16])?))
+        .expect("it can shrink");
+    let what = other
+        .make_levels(Downsample::Mean, &RunOptions::default())
+        .expect_err("15 rows")
+        .to_string();
     assert!(what.contains("the shape [15, 16], not [16, 16]"), "{what}");
-    assert_eq!(other.array(1).expect("it is there").units().stored().expect("memory lists").len(), 0);
+    assert_eq!(
+        other
+            .array(1)
+            .expect("it is there")
+            .units()
+            .stored()
+            .expect("memory lists")
+            .len(),
+        0
+    );
 
     let new = NewMultiscale::new(DataType::Complex { bits: 64 }, axes(&[4, 4])).levels(2);
     let what = made(&new, &[4, 4], None)
@@ -163,8 +240,10 @@ fn what_does_not_fit_is_refused_before_anything_is_made() {
 fn errors_of_chunks_and_cancelling_stop_the_call() {
     let store = MemoryStore::new();
     let new = NewMultiscale::new(UINT16, axes(&[64, 64])).levels(2);
-    let image = Multiscale::create(&store, Format::Zarr3, &new, |layout| layout.chunks([16, 16]))
-        .expect("it is valid");
+    let image = Multiscale::create(&store, Format::Zarr3, &new, |layout| {
+        layout.chunks([16, 16])
+    })
+    .expect("it is valid");
     image
         .array(0)
         .and_then(|array| Ok(array.write(.., &Array2::<u16>::ones((64, 64)).into())?))
@@ -175,8 +254,12 @@ fn errors_of_chunks_and_cancelling_stop_the_call() {
         .make_levels(Downsample::Mean, &RunOptions::default().cancel(cancel))
         .expect_err("it was cancelled");
     assert_eq!(error.kind(), Some(ErrorKind::Cancelled), "{error}");
-    store.set("0/c/3/3", &b"broken"[..]).expect("memory never fails");
-    let error = image.make_levels(Downsample::Mean, &RunOptions::default()).expect_err("a chunk is broken");
+    store
+        .set("0/c/3/3", &b"broken"[..])
+        .expect("memory never fails");
+    let error = image
+        .make_levels(Downsample::Mean, &RunOptions::default())
+        .expect_err("a chunk is broken");
     assert_eq!(error.kind(), Some(ErrorKind::Corrupt), "{error}");
     assert!(error.to_string().contains("0/c/3/3"), "{error}");
 }
@@ -186,7 +269,11 @@ fn errors_of_chunks_and_cancelling_stop_the_call() {
 fn levels_that_others_described_are_made() {
     let store = MemoryStore::new();
     let names = [("a", [10u64, 9]), ("b", [10, 5]), ("c", [5, 2])];
-    let scales = [([0.3, 0.1], [7.0, 1.0]), ([0.3, 0.2], [7.0, 1.05]), ([0.6, 0.6], [7.15, 1.25])];
+    let scales = [
+        ([0.3, 0.1], [7.0, 1.0]),
+        ([0.3, 0.2], [7.0, 1.05]),
+        ([0.6, 0.6], [7.15, 1.25]),
+    ];
     let datasets = names.iter().zip(scales).map(|((name, _), (scale, translation))| {
         json!({"path": name, "coordinateTransformations": [super::scale(&scale), super::translation(&translation)]})
     });
@@ -194,22 +281,32 @@ fn levels_that_others_described_are_made() {
     super::put(&store, ".zgroup", &json!({"zarr_format": 2}));
     super::put(&store, ".zattrs", &attributes);
     for (name, shape) in names {
-        let array =
-            ndzarr::Array::<f32>::builder(shape).chunks([4, 4]).format(Format::Zarr2).create((&store, name));
+        let array = ndzarr::Array::<f32>::builder(shape)
+            .chunks([4, 4])
+            .format(Format::Zarr2)
+            .create((&store, name));
         if name == "a" {
             array
                 .expect("it is valid")
-                .write(.., &Array2::from_shape_fn((10, 9), |(y, x)| (y * 9 + x) as f32))
+                .write(
+                    ..,
+                    &Array2::from_shape_fn((10, 9), |(y, x)| (y * 9 + x) as f32),
+                )
                 .expect("it fits");
         }
     }
     let image = open(&store);
-    image.make_levels(Downsample::Mean, &RunOptions::default()).expect("they fit");
+    image
+        .make_levels(Downsample::Mean, &RunOptions::default())
+        .expect("they fit");
     let first_row = |level: usize| match image.array(level).expect("it is there").read(..) {
         Ok(AnyElements::Float32(elements)) => elements.index_axis_move(ndarray::Axis(0), 0),
         other => panic!("{other:?}"),
     };
-    assert_eq!(first_row(1).as_slice(), Some(&[0.5, 2.5, 4.5, 6.5, 8.0][..]));
+    assert_eq!(
+        first_row(1).as_slice(),
+        Some(&[0.5, 2.5, 4.5, 6.5, 8.0][..])
+    );
     assert_eq!(first_row(2).as_slice(), Some(&[7.0, 11.75][..]));
 }
 
@@ -221,12 +318,19 @@ fn each_chunk_is_read_once() {
     let store = CountingStore::new(MemoryStore::new());
     let new = NewMultiscale::new(UINT16, axes(&[64, 64, 64])).levels(2);
     let place = Storage::blocking(store.clone());
-    let image = Multiscale::create(&place, Format::Zarr3, &new, |layout| layout.chunks([16, 16, 16]))
-        .expect("it is valid");
+    let image = Multiscale::create(&place, Format::Zarr3, &new, |layout| {
+        layout.chunks([16, 16, 16])
+    })
+    .expect("it is valid");
     let elements = Array3::from_shape_fn((64, 64, 64), |(z, y, x)| (z + y + x) as u16);
-    image.array(0).and_then(|array| Ok(array.write(.., &elements.into())?)).expect("it fits");
+    image
+        .array(0)
+        .and_then(|array| Ok(array.write(.., &elements.into())?))
+        .expect("it fits");
     store.reset();
-    image.make_levels(Downsample::Mean, &RunOptions::default()).expect("they fit");
+    image
+        .make_levels(Downsample::Mean, &RunOptions::default())
+        .expect("they fit");
     let counts = store.reset();
     // 64 chunks, and two documents.
     assert!(counts.fetches <= 64 + 4, "{counts:?}");
@@ -236,13 +340,26 @@ fn each_chunk_is_read_once() {
 fn damaged_chunks_of_the_coarser_level_are_replaced() {
     let store = MemoryStore::new();
     let new = NewMultiscale::new(UINT16, axes(&[32, 32])).levels(2);
-    let image = Multiscale::create(&store, Format::Zarr3, &new, |layout| layout.chunks([16, 16]))
-        .expect("it is valid");
+    let image = Multiscale::create(&store, Format::Zarr3, &new, |layout| {
+        layout.chunks([16, 16])
+    })
+    .expect("it is valid");
     let ones = Array2::<u16>::ones((32, 32));
-    image.array(0).and_then(|array| Ok(array.write(.., &ones.into())?)).expect("it fits");
-    store.set("1/c/0/0", &b"broken"[..]).expect("memory never fails");
-    image.make_levels(Downsample::Mean, &RunOptions::default()).expect("it is replaced");
-    let read = image.array(1).expect("it is there").read(..).expect("it is whole");
+    image
+        .array(0)
+        .and_then(|array| Ok(array.write(.., &ones.into())?))
+        .expect("it fits");
+    store
+        .set("1/c/0/0", &b"broken"[..])
+        .expect("memory never fails");
+    image
+        .make_levels(Downsample::Mean, &RunOptions::default())
+        .expect("it is replaced");
+    let read = image
+        .array(1)
+        .expect("it is there")
+        .read(..)
+        .expect("it is whole");
     assert_eq!(read, AnyElements::UInt16(Array2::ones((16, 16)).into_dyn()));
 }
 
@@ -257,6 +374,9 @@ fn factors_with_a_product_above_u64_are_refused() {
     let attributes = json!({"multiscales": [{"version": "0.4", "axes": space(&names),
         "datasets": [dataset("0", 1.0), dataset("1", 1024.0)]}]});
     let image = open(&zarr2(&attributes, &[("0", &[1; 7]), ("1", &[1; 7])]));
-    let what = image.make_levels(Downsample::Mean, &RunOptions::default()).expect_err("2^70").to_string();
+    let what = image
+        .make_levels(Downsample::Mean, &RunOptions::default())
+        .expect_err("2^70")
+        .to_string();
     assert!(what.contains("stand for more than 1048576"), "{what}");
 }

@@ -17,7 +17,8 @@ use ndzarr::MemoryStore;
 use ndzarr_ome::Multiscale;
 use serde_json::{Value, json};
 
-/// A group of Zarr v2 with these attributes, and arrays of these shapes, each in one chunk of zeros.
+/// A group of Zarr v2 with these attributes, and arrays of these shapes, each in one chunk of
+/// zeros.
 fn zarr2(attributes: &Value, arrays: &[(&str, &[u64])]) -> MemoryStore {
     let store = MemoryStore::new();
     put(&store, ".zgroup", &json!({"zarr_format": 2}));
@@ -38,7 +39,11 @@ fn zarr2(attributes: &Value, arrays: &[(&str, &[u64])]) -> MemoryStore {
 /// A group of Zarr v3 with these attributes and arrays, with dimension names.
 fn zarr3(attributes: &Value, arrays: &[(&str, &[u64], &[&str])]) -> MemoryStore {
     let store = MemoryStore::new();
-    put(&store, "zarr.json", &json!({"zarr_format": 3, "node_type": "group", "attributes": attributes}));
+    put(
+        &store,
+        "zarr.json",
+        &json!({"zarr_format": 3, "node_type": "group", "attributes": attributes}),
+    );
     for (path, shape, names) in arrays {
         put(
             &store,
@@ -64,7 +69,9 @@ fn n5_dataset(store: &MemoryStore, path: &str, dimensions: &[u64], more: Value) 
 }
 
 fn put(store: &MemoryStore, key: &str, document: &Value) {
-    store.set(key, document.to_string()).expect("memory never fails");
+    store
+        .set(key, document.to_string())
+        .expect("memory never fails");
 }
 
 fn open(store: &MemoryStore) -> Multiscale {
@@ -80,7 +87,10 @@ fn refusal(store: &MemoryStore) -> String {
 
 /// Axes of space of 0.4 and 0.5.
 fn space(names: &[&str]) -> Value {
-    names.iter().map(|name| json!({"name": name, "type": "space", "unit": "micrometer"})).collect()
+    names
+        .iter()
+        .map(|name| json!({"name": name, "type": "space", "unit": "micrometer"}))
+        .collect()
 }
 
 fn scale(list: &[f64]) -> Value {

@@ -1,4 +1,5 @@
-//! Images of N5: BigDataViewer, n5-viewer, Paintera, COSEM. Arrays and lists are in N5's order, x first.
+//! Images of N5: BigDataViewer, n5-viewer, Paintera, COSEM. Arrays and lists are in N5's order, x
+//! first.
 
 use ndzarr::{Format, Group, MemoryStore, N5Axes, OpenOptions};
 use ndzarr_ome::{Axis, Convention, Multiscale};
@@ -25,14 +26,20 @@ fn find(store: &MemoryStore) -> Vec<Multiscale> {
 
 /// Opened with the axes of zarr-python 2 and z5py, x last.
 fn reversed(store: &MemoryStore) -> Multiscale {
-    let group = OpenOptions::new().n5_axes(N5Axes::Reversed).open_group(store).expect("it is a group");
+    let group = OpenOptions::new()
+        .n5_axes(N5Axes::Reversed)
+        .open_group(store)
+        .expect("it is a group");
     Multiscale::find(&group).expect("they are valid").remove(0)
 }
 
 /// Two setups; the second has one level less at time point 1, and other factors.
 fn bdv() -> MemoryStore {
     let store = container(json!({}));
-    let factors = [json!([[1, 1, 1], [2, 2, 1], [4, 4, 2]]), json!([[1, 1, 1], [3, 3, 3]])];
+    let factors = [
+        json!([[1, 1, 1], [2, 2, 1], [4, 4, 2]]),
+        json!([[1, 1, 1], [3, 3, 3]]),
+    ];
     for (setup, factors) in factors.into_iter().enumerate() {
         put(
             &store,
@@ -52,16 +59,31 @@ fn bdv() -> MemoryStore {
     ] {
         n5_dataset(&store, path, &dimensions, json!({}));
     }
-    put(&store, "setup1/timepoint0/attributes.json", &json!({"resolution": [0.5, 0.5, 2.0]}));
+    put(
+        &store,
+        "setup1/timepoint0/attributes.json",
+        &json!({"resolution": [0.5, 0.5, 2.0]}),
+    );
     store
 }
 
 #[test]
 fn ome_08_factors_are_on_the_setup_and_time_points_may_lack_levels() {
     let found = find(&bdv());
-    let which: Vec<_> = found.iter().map(|image| (image.convention.clone(), image.levels.len())).collect();
+    let which: Vec<_> = found
+        .iter()
+        .map(|image| (image.convention.clone(), image.levels.len()))
+        .collect();
     let bdv = |setup, timepoint| Convention::Bdv { setup, timepoint };
-    assert_eq!(which, [(bdv(0, 0), 3), (bdv(0, 2), 1), (bdv(0, 10), 2), (bdv(1, 0), 2)]);
+    assert_eq!(
+        which,
+        [
+            (bdv(0, 0), 3),
+            (bdv(0, 2), 1),
+            (bdv(0, 10), 2),
+            (bdv(1, 0), 2)
+        ]
+    );
     assert_eq!(names(&found[0].axes), "xyz");
     assert_eq!(found[0].levels[1].scale, [2.0, 2.0, 1.0]);
     assert_eq!(found[0].levels[1].translation, [0.5, 0.5, 0.0]);
@@ -78,9 +100,15 @@ fn ome_08_factors_are_on_the_setup_and_time_points_may_lack_levels() {
 #[test]
 fn ome_09_voxels_have_no_size_unless_the_time_point_states_one() {
     let found = find(&bdv());
-    assert_eq!((found[0].levels[0].scale[0], &found[0].axes[0].unit), (1.0, &None));
+    assert_eq!(
+        (found[0].levels[0].scale[0], &found[0].axes[0].unit),
+        (1.0, &None)
+    );
     assert!(
-        found[0].warnings.iter().any(|what| what.contains("no size of voxels")),
+        found[0]
+            .warnings
+            .iter()
+            .any(|what| what.contains("no size of voxels")),
         "{:?}",
         found[0].warnings
     );
@@ -92,12 +120,21 @@ fn ome_09_voxels_have_no_size_unless_the_time_point_states_one() {
 fn a_setup_and_a_time_point_can_be_opened() {
     let store = bdv();
     let setup = Multiscale::open((&store, "setup1")).expect("it is a setup");
-    assert_eq!(setup.convention, Convention::Bdv { setup: 1, timepoint: 0 });
+    assert_eq!(
+        setup.convention,
+        Convention::Bdv {
+            setup: 1,
+            timepoint: 0
+        }
+    );
     // The factors are in the group above the time point, which is not read.
     let timepoint = Multiscale::open((&store, "setup0/timepoint0")).expect("it has levels");
     assert_eq!(timepoint.levels[1].scale, [2.0, 2.0, 2.0]);
     assert!(
-        timepoint.warnings.iter().any(|what| what.contains("no factors are stated")),
+        timepoint
+            .warnings
+            .iter()
+            .any(|what| what.contains("no factors are stated")),
         "{:?}",
         timepoint.warnings
     );
@@ -108,12 +145,15 @@ fn n5_viewer_states_factors_and_the_size_of_voxels() {
     let resolution = json!({"unit": "um", "dimensions": [0.5, 0.25, 2.0]});
     let factors = json!([[1, 1, 1], [2, 2, 1]]);
     // The factors are on the group, or on each dataset, or are 2 to the power of the level.
-    let on_group = container(json!({"pixelResolution": resolution, "downsamplingFactors": factors}));
+    let on_group =
+        container(json!({"pixelResolution": resolution, "downsamplingFactors": factors}));
     let old = container(json!({"pixelResolution": resolution, "scales": factors}));
     let on_datasets = container(json!({"pixelResolution": resolution}));
-    for (store, on_dataset) in
-        [(&on_group, json!({})), (&old, json!({})), (&on_datasets, json!({"downsamplingFactors": [2, 2, 1]}))]
-    {
+    for (store, on_dataset) in [
+        (&on_group, json!({})),
+        (&old, json!({})),
+        (&on_datasets, json!({"downsamplingFactors": [2, 2, 1]})),
+    ] {
         n5_dataset(store, "s0", &[40, 30, 22], json!({}));
         n5_dataset(store, "s1", &[20, 15, 22], on_dataset);
         let image = open(store);
@@ -134,20 +174,33 @@ fn n5_viewer_states_factors_and_the_size_of_voxels() {
     n5_dataset(&on_group, "s2", &[5, 4, 10], json!({}));
     let image = open(&on_group);
     assert_eq!(image.levels[2].scale, [2.0, 1.0, 8.0]);
-    assert!(image.warnings[0].contains("power of 2"), "{:?}", image.warnings);
+    assert!(
+        image.warnings[0].contains("power of 2"),
+        "{:?}",
+        image.warnings
+    );
 }
 
 #[test]
 fn paintera_has_a_group_data_with_an_offset() {
     let store = container(json!({}));
-    put(&store, "raw/attributes.json", &json!({"painteraData": {"type": "raw"}}));
+    put(
+        &store,
+        "raw/attributes.json",
+        &json!({"painteraData": {"type": "raw"}}),
+    );
     put(
         &store,
         "raw/data/attributes.json",
         &json!({"multiScale": true, "resolution": [4.0, 4.0, 40.0], "offset": [100.0, 0.0, -40.0]}),
     );
     n5_dataset(&store, "raw/data/s0", &[40, 30, 20], json!({}));
-    n5_dataset(&store, "raw/data/s1", &[20, 15, 20], json!({"downsamplingFactors": [2.0, 2.0, 1.0]}));
+    n5_dataset(
+        &store,
+        "raw/data/s1",
+        &[20, 15, 20],
+        json!({"downsamplingFactors": [2.0, 2.0, 1.0]}),
+    );
     let image = Multiscale::open((&store, "raw")).expect("it is an image");
     assert_eq!(image.path(), "raw/data");
     assert_eq!(image.levels[0].translation, [100.0, 0.0, -40.0]);
@@ -160,17 +213,22 @@ fn paintera_has_a_group_data_with_an_offset() {
 #[test]
 fn ome_07_cosem_in_n5_turns_its_lists() {
     let transform = |ordering: Value, scale: [f64; 3]| {
-        let axes = if ordering == "F" { ["x", "y", "z"] } else { ["z", "y", "x"] };
-        let mut transform =
-            json!({"axes": axes, "units": ["nm", "nm", "nm"], "scale": scale, "translate": [0.0, 0.0, 0.0]});
+        let axes = if ordering == "F" {
+            ["x", "y", "z"]
+        } else {
+            ["z", "y", "x"]
+        };
+        let mut transform = json!({"axes": axes, "units": ["nm", "nm", "nm"], "scale": scale, "translate": [0.0, 0.0, 0.0]});
         if !ordering.is_null() {
             transform["ordering"] = ordering;
         }
         transform
     };
-    for (ordering, scale) in
-        [(Value::Null, [5.0, 4.0, 3.0]), (json!("C"), [5.0, 4.0, 3.0]), (json!("F"), [3.0, 4.0, 5.0])]
-    {
+    for (ordering, scale) in [
+        (Value::Null, [5.0, 4.0, 3.0]),
+        (json!("C"), [5.0, 4.0, 3.0]),
+        (json!("F"), [3.0, 4.0, 5.0]),
+    ] {
         let transform = transform(ordering, scale);
         let on_datasets = container(json!({}));
         n5_dataset(
@@ -205,9 +263,18 @@ fn ome_07_cosem_in_n5_turns_its_lists() {
 #[test]
 fn ome_20_a_folder_without_a_version_is_opened() {
     let store = MemoryStore::new();
-    put(&store, "image/attributes.json", &json!({"pixelResolution": {"unit": "nm", "dimensions": [4, 4]}}));
+    put(
+        &store,
+        "image/attributes.json",
+        &json!({"pixelResolution": {"unit": "nm", "dimensions": [4, 4]}}),
+    );
     n5_dataset(&store, "image/s0", &[40, 30], json!({}));
-    n5_dataset(&store, "image/s1", &[20, 15], json!({"downsamplingFactors": [2, 2]}));
+    n5_dataset(
+        &store,
+        "image/s1",
+        &[20, 15],
+        json!({"downsamplingFactors": [2, 2]}),
+    );
     let image = Multiscale::open((&store, "image")).expect("it is an image");
     assert_eq!(image.levels[1].scale, [8.0, 8.0]);
     let warning = "the version of N5 is not stated, neither in image/attributes.json nor above";
@@ -225,7 +292,13 @@ fn ome_21_axes_and_units_may_be_lists() {
     n5_dataset(&store, "s0", &[40, 30], json!({}));
     n5_dataset(&store, "s1", &[20, 15], json!({}));
     let image = open(&store);
-    assert_eq!(image.axes, [Axis::new("x").with_unit("nm"), Axis::new("t").with_unit("s")]);
+    assert_eq!(
+        image.axes,
+        [
+            Axis::new("x").with_unit("nm"),
+            Axis::new("t").with_unit("s")
+        ]
+    );
     assert_eq!(
         (&image.levels[1].scale[..], &image.levels[1].translation[..]),
         (&[20.0, 40.0][..], &[5.0, 10.0][..])
@@ -234,8 +307,9 @@ fn ome_21_axes_and_units_may_be_lists() {
 
 #[test]
 fn levels_that_cannot_be_opened_are_reported() {
-    let store =
-        container(json!({"pixelResolution": [1, 1], "downsamplingFactors": [[1, 1], [2, 2], [4, 4]]}));
+    let store = container(
+        json!({"pixelResolution": [1, 1], "downsamplingFactors": [[1, 1], [2, 2], [4, 4]]}),
+    );
     n5_dataset(&store, "s0", &[40, 30], json!({}));
     n5_dataset(&store, "s1", &[20, 15], json!({"dataType": "unheard-of"}));
     n5_dataset(&store, "s2", &[10, 8], json!({}));
@@ -245,7 +319,14 @@ fn levels_that_cannot_be_opened_are_reported() {
     assert_eq!(paths, ["s0", "s2"]);
     let is_named = |what: &String| what.contains("\"s1\" cannot be opened");
     assert!(image.warnings.iter().any(is_named), "{:?}", image.warnings);
-    assert!(image.warnings.iter().any(|what| what.contains("\"s3\" has 3 axes")), "{:?}", image.warnings);
+    assert!(
+        image
+            .warnings
+            .iter()
+            .any(|what| what.contains("\"s3\" has 3 axes")),
+        "{:?}",
+        image.warnings
+    );
 }
 
 #[test]
@@ -255,25 +336,48 @@ fn images_without_a_level_that_can_be_opened_are_refused() {
         n5_dataset(&store, path, &[40, 30], json!({"dataType": "unheard-of"}));
     }
     let what = refusal(&store);
-    assert!(what.starts_with("the image at \"\" has \"s0\", which cannot be opened: "), "{what}");
+    assert!(
+        what.starts_with("the image at \"\" has \"s0\", which cannot be opened: "),
+        "{what}"
+    );
     // One of several time points of BigDataViewer.
     let store = bdv();
-    n5_dataset(&store, "setup1/timepoint0/s0", &[9, 9, 9], json!({"dataType": "unheard-of"}));
-    n5_dataset(&store, "setup1/timepoint0/s1", &[3, 3, 3], json!({"dataType": "unheard-of"}));
+    n5_dataset(
+        &store,
+        "setup1/timepoint0/s0",
+        &[9, 9, 9],
+        json!({"dataType": "unheard-of"}),
+    );
+    n5_dataset(
+        &store,
+        "setup1/timepoint0/s1",
+        &[3, 3, 3],
+        json!({"dataType": "unheard-of"}),
+    );
     let found = find(&store);
     assert_eq!(found.len(), 3);
     let is_named = |what: &String| what.starts_with("\"setup1/timepoint0/s0\" cannot be opened");
-    assert!(found[0].warnings.iter().any(is_named), "{:?}", found[0].warnings);
+    assert!(
+        found[0].warnings.iter().any(is_named),
+        "{:?}",
+        found[0].warnings
+    );
 }
 
 #[test]
 fn groups_of_other_things_have_no_image() {
     let store = container(json!({}));
     n5_dataset(&store, "s0", &[40, 30], json!({}));
-    assert!(find(&store).is_empty(), "one dataset of this name says nothing of levels");
+    assert!(
+        find(&store).is_empty(),
+        "one dataset of this name says nothing of levels"
+    );
     n5_dataset(&store, "raw", &[40, 30], json!({}));
     assert!(Multiscale::open((&store, "raw")).is_err());
-    assert_eq!(Group::open(&store).expect("it is a group").format(), Format::N5);
+    assert_eq!(
+        Group::open(&store).expect("it is a group").format(),
+        Format::N5
+    );
 }
 
 #[test]
@@ -282,10 +386,16 @@ fn scales_by_shapes_are_in_the_order_of_n5() {
     n5_dataset(&store, "s0", &[40, 30], json!({}));
     n5_dataset(&store, "s1", &[20, 10], json!({}));
     let image = open(&store);
-    assert_eq!((names(&image.axes), &image.levels[1].scale[..]), ("xy".to_owned(), &[2.0, 3.0][..]));
+    assert_eq!(
+        (names(&image.axes), &image.levels[1].scale[..]),
+        ("xy".to_owned(), &[2.0, 3.0][..])
+    );
     assert_eq!(image.array(1).expect("it is there").shape(), [20, 10]);
     let image = reversed(&store);
-    assert_eq!((names(&image.axes), &image.levels[1].scale[..]), ("yx".to_owned(), &[3.0, 2.0][..]));
+    assert_eq!(
+        (names(&image.axes), &image.levels[1].scale[..]),
+        ("yx".to_owned(), &[3.0, 2.0][..])
+    );
     assert_eq!(image.array(1).expect("it is there").shape(), [10, 20]);
 }
 
@@ -293,14 +403,21 @@ fn scales_by_shapes_are_in_the_order_of_n5() {
 #[test]
 fn damaged_levels_do_not_turn_the_axes() {
     let dataset = |path: &str, size: f64| json!({"path": path, "coordinateTransformations": [scale(&[size, 2.0 * size])]});
-    let entry = json!({"axes": space(&["y", "x"]), "datasets": [dataset("s0", 1.0), dataset("s1", 2.0)]});
+    let entry =
+        json!({"axes": space(&["y", "x"]), "datasets": [dataset("s0", 1.0), dataset("s1", 2.0)]});
     let store = container(json!({"multiscales": [entry]}));
     n5_dataset(&store, "s0", &[40, 30], json!({"dataType": "unheard-of"}));
     n5_dataset(&store, "s1", &[20, 15], json!({}));
     let image = open(&store);
-    assert_eq!((names(&image.axes), &image.levels[1].scale[..]), ("xy".to_owned(), &[4.0, 2.0][..]));
+    assert_eq!(
+        (names(&image.axes), &image.levels[1].scale[..]),
+        ("xy".to_owned(), &[4.0, 2.0][..])
+    );
     let image = reversed(&store);
-    assert_eq!((names(&image.axes), &image.levels[1].scale[..]), ("yx".to_owned(), &[2.0, 4.0][..]));
+    assert_eq!(
+        (names(&image.axes), &image.levels[1].scale[..]),
+        ("yx".to_owned(), &[2.0, 4.0][..])
+    );
 }
 
 /// Where the store fails, neither the order nor the scales are known.
@@ -311,12 +428,15 @@ fn failures_of_the_store_are_errors() {
     use ndzarr_testkit::{Call, FaultStore};
     for transformations in [json!([scale(&[1.0, 2.0])]), Value::Null] {
         let dataset = json!({"path": "s0", "coordinateTransformations": transformations});
-        let store = container(json!({"multiscales": [{"axes": space(&["y", "x"]), "datasets": [dataset]}]}));
+        let store = container(
+            json!({"multiscales": [{"axes": space(&["y", "x"]), "datasets": [dataset]}]}),
+        );
         n5_dataset(&store, "s0", &[40, 30], json!({}));
         let store = FaultStore::new(store);
         let error = StoreError::io("read", "s0", std::io::Error::other("the disk is gone"));
         store.fail_key(Call::Fetch, "s0/attributes.json", error);
-        let error = Multiscale::open(Storage::blocking(store.clone())).expect_err("the store fails");
+        let error =
+            Multiscale::open(Storage::blocking(store.clone())).expect_err("the store fails");
         assert_eq!(error.kind(), Some(ErrorKind::Store), "{error}");
         store.heal();
         Multiscale::open(Storage::blocking(store)).expect("it works again");
@@ -333,14 +453,20 @@ fn setups_and_time_points_that_cannot_be_opened_are_named() {
     assert_eq!(found.len(), 4);
     for path in ["\"setup2\"", "\"setup1/timepoint4\""] {
         let is_named = |what: &String| what.starts_with(path);
-        assert!(found[0].warnings.iter().any(is_named), "{path}: {:?}", found[0].warnings);
+        assert!(
+            found[0].warnings.iter().any(is_named),
+            "{path}: {:?}",
+            found[0].warnings
+        );
     }
 }
 
 #[test]
 fn damaged_attributes_of_a_folder_are_an_error() {
     let store = MemoryStore::new();
-    store.set("image/attributes.json", &b"{"[..]).expect("memory never fails");
+    store
+        .set("image/attributes.json", &b"{"[..])
+        .expect("memory never fails");
     let error = Multiscale::open((&store, "image")).expect_err("it is not JSON");
     assert_ne!(error.kind(), Some(ndzarr::ErrorKind::NotFound), "{error}");
     let future = ndzarr_ome::asynchronous::Multiscale::open((&store, "image"));

@@ -7,7 +7,10 @@ use super::{open, scale, space, translation, zarr3};
 
 fn findings(attributes: &Value, requirement: Requirement) -> Vec<String> {
     let all = validate(attributes.as_object().expect("it is an object"));
-    all.iter().filter(|finding| finding.requirement == requirement).map(ToString::to_string).collect()
+    all.iter()
+        .filter(|finding| finding.requirement == requirement)
+        .map(ToString::to_string)
+        .collect()
 }
 
 /// The only finding about a document.
@@ -43,20 +46,28 @@ fn v06() -> Value {
 }
 
 fn changed(mut document: Value, pointer: &str, to: Value) -> Value {
-    *document.pointer_mut(pointer).unwrap_or_else(|| panic!("{pointer} is there")) = to;
+    *document
+        .pointer_mut(pointer)
+        .unwrap_or_else(|| panic!("{pointer} is there")) = to;
     document
 }
 
 fn without(mut document: Value, pointer: &str, key: &str) -> Value {
     let object = document.pointer_mut(pointer).and_then(Value::as_object_mut);
-    object.and_then(|object| object.remove(key)).unwrap_or_else(|| panic!("{pointer}/{key} is there"));
+    object
+        .and_then(|object| object.remove(key))
+        .unwrap_or_else(|| panic!("{pointer}/{key} is there"));
     document
 }
 
 #[test]
 fn valid_documents_have_no_findings() {
     for document in [v04(), v06()] {
-        assert_eq!(validate(document.as_object().expect("it is an object")), [], "{document}");
+        assert_eq!(
+            validate(document.as_object().expect("it is an object")),
+            [],
+            "{document}"
+        );
     }
     let mut v05 = json!({"ome": v04()});
     v05["ome"]["version"] = "0.5".into();
@@ -68,14 +79,26 @@ fn what_an_image_of_0_4_lacks_is_named() {
     let entry = "/multiscales/0";
     let dataset = "/multiscales/0/datasets/0";
     for (document, expected) in [
-        (without(v04(), entry, "datasets"), "multiscales[0].datasets must be there"),
+        (
+            without(v04(), entry, "datasets"),
+            "multiscales[0].datasets must be there",
+        ),
         (
             changed(v04(), "/multiscales/0/datasets", json!([])),
             "multiscales[0].datasets must have at least 1 item",
         ),
-        (without(v04(), dataset, "path"), "multiscales[0].datasets[0].path must be there"),
-        (changed(v04(), "/multiscales", json!([])), "multiscales must have at least 1 item"),
-        (changed(v04(), "/multiscales", json!({})), "multiscales must be a list, not {}"),
+        (
+            without(v04(), dataset, "path"),
+            "multiscales[0].datasets[0].path must be there",
+        ),
+        (
+            changed(v04(), "/multiscales", json!([])),
+            "multiscales must have at least 1 item",
+        ),
+        (
+            changed(v04(), "/multiscales", json!({})),
+            "multiscales must be a list, not {}",
+        ),
         (
             without(v04(), dataset, "coordinateTransformations"),
             "multiscales[0].datasets[0].coordinateTransformations must be there",
@@ -89,7 +112,11 @@ fn what_an_image_of_0_4_lacks_is_named() {
             "multiscales[0].datasets[0].coordinateTransformations must be one scale, then at most one translation",
         ),
         (
-            changed(v04(), "/multiscales/0/datasets/0/coordinateTransformations/0/scale", json!([1, 1])),
+            changed(
+                v04(),
+                "/multiscales/0/datasets/0/coordinateTransformations/0/scale",
+                json!([1, 1]),
+            ),
             "multiscales[0].datasets[0].coordinateTransformations[0].scale must have 4 numbers, one for each axis",
         ),
         (
@@ -100,7 +127,10 @@ fn what_an_image_of_0_4_lacks_is_named() {
             changed(v04(), "/multiscales/0/axes/1/type", json!("time")),
             "multiscales[0].axes must have at most one item of the type \"time\" and one of \"channel\" or another type",
         ),
-        (changed(v04(), "/multiscales/0/axes/1/type", json!("other")).clone(), ""),
+        (
+            changed(v04(), "/multiscales/0/axes/1/type", json!("other")).clone(),
+            "",
+        ),
         (
             changed(
                 changed(v04(), "/multiscales/0/axes/0/type", json!("channel")),
@@ -132,15 +162,26 @@ fn axes_of_space_in_another_order_are_a_finding() {
         let n = names.len();
         let document = changed(v04(), "/multiscales/0/axes", json!(space(names)));
         let each = json!([scale(&vec![1.0; n])]);
-        let document = changed(document, "/multiscales/0/datasets/0/coordinateTransformations", each.clone());
+        let document = changed(
+            document,
+            "/multiscales/0/datasets/0/coordinateTransformations",
+            each.clone(),
+        );
         changed(document, "/multiscales/0/coordinateTransformations", each)
     };
     let turned = with(&["x", "y", "z"]);
     assert_eq!(findings(&turned, Requirement::Must), [""; 0]);
     let should = findings(&turned, Requirement::Should);
-    assert_eq!(should, ["multiscales[0].axes should have z, y, x in this order, not x, y, z"]);
+    assert_eq!(
+        should,
+        ["multiscales[0].axes should have z, y, x in this order, not x, y, z"]
+    );
     for names in [&["z", "y", "x"][..], &["y", "x"], &["a", "b", "c"]] {
-        assert_eq!(findings(&with(names), Requirement::Should), [""; 0], "{names:?}");
+        assert_eq!(
+            findings(&with(names), Requirement::Should),
+            [""; 0],
+            "{names:?}"
+        );
     }
 }
 
@@ -194,12 +235,18 @@ fn what_plates_wells_and_labels_lack_is_named() {
     };
     let label = |label: Value| json!({"image-label": label});
     for (document, expected) in [
-        (plate(json!({"rows": [{"name": "A"}, {"name": "A"}]})), "plate.rows must not have \"A\" twice"),
+        (
+            plate(json!({"rows": [{"name": "A"}, {"name": "A"}]})),
+            "plate.rows must not have \"A\" twice",
+        ),
         (
             plate(json!({"rows": [{"name": "A-1"}]})),
             "plate.rows[0].name must be a text of letters and digits, not \"A-1\"",
         ),
-        (plate(json!({"field_count": 0})), "plate.field_count must be a positive integer, not 0"),
+        (
+            plate(json!({"field_count": 0})),
+            "plate.field_count must be a positive integer, not 0",
+        ),
         (
             plate(json!({"wells": [{"path": "A/1/0", "rowIndex": 0, "columnIndex": 0}]})),
             "plate.wells[0].path must be a text of letters and digits, a slash, letters and digits, not \"A/1/0\"",
@@ -232,7 +279,10 @@ fn what_plates_wells_and_labels_lack_is_named() {
             label(json!({"colors": [{"label-value": 1}, {"label-value": 1}]})),
             "image-label.colors must not have 1 twice",
         ),
-        (json!({"bioformats2raw.layout": 2}), "bioformats2raw.layout must be 3, not 2"),
+        (
+            json!({"bioformats2raw.layout": 2}),
+            "bioformats2raw.layout must be 3, not 2",
+        ),
         (
             json!({"ome": {"version": "0.6rc0", "scene": {}}}),
             "ome.scene.coordinateTransformations must be there",
@@ -244,8 +294,14 @@ fn what_plates_wells_and_labels_lack_is_named() {
     ] {
         assert_eq!(must(&document), expected);
     }
-    assert!(must(&json!({"unknown": 1})).starts_with("the attributes must have one of multiscales, omero,"));
-    assert_eq!(findings(&label(json!({})), Requirement::Should), ["image-label.colors should be there"]);
+    assert!(
+        must(&json!({"unknown": 1}))
+            .starts_with("the attributes must have one of multiscales, omero,")
+    );
+    assert_eq!(
+        findings(&label(json!({})), Requirement::Should),
+        ["image-label.colors should be there"]
+    );
 }
 
 #[test]
@@ -256,9 +312,17 @@ fn ome_14_dimension_names_that_differ_are_a_finding() {
     let wrong: (&str, &[u64], &[&str]) = ("0", &[1, 1, 8, 8], &["t", "c", "x", "y"]);
     assert_eq!(open(&zarr3(&attributes, &[right])).validate(), []);
     let findings = open(&zarr3(&attributes, &[wrong])).validate();
-    assert_eq!(findings[0].to_string(), "0 must have the dimension names [\"t\", \"c\", \"y\", \"x\"]");
+    assert_eq!(
+        findings[0].to_string(),
+        "0 must have the dimension names [\"t\", \"c\", \"y\", \"x\"]"
+    );
     let findings = open(&zarr3(&attributes, &[])).validate();
-    assert!(findings[0].to_string().starts_with("0 must be an array that can be opened"), "{findings:?}");
+    assert!(
+        findings[0]
+            .to_string()
+            .starts_with("0 must be an array that can be opened"),
+        "{findings:?}"
+    );
 }
 
 #[test]
@@ -267,13 +331,16 @@ fn ome_10_versions_above_0_6_go_by_their_form() {
         "datasets": [{"path": "0", "coordinateTransformations": [super::scale(&[1.0, 1.0])]}]});
     for version in ["0.5", "0.7", "0.9.dev1"] {
         let document = json!({"ome": {"version": version, "multiscales": [entry]}});
-        assert_eq!(validate(document.as_object().expect("it is an object")), [], "{version}");
+        assert_eq!(
+            validate(document.as_object().expect("it is an object")),
+            [],
+            "{version}"
+        );
     }
 }
 
 #[test]
 fn labels_of_uint64_are_valid() {
-    let document =
-        json!({"image-label": {"version": "0.4", "colors": [{"label-value": 18446744073709551615_u64}]}});
+    let document = json!({"image-label": {"version": "0.4", "colors": [{"label-value": 18446744073709551615_u64}]}});
     assert_eq!(validate(document.as_object().expect("it is an object")), []);
 }

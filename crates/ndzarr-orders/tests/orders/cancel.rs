@@ -84,7 +84,10 @@ struct State {
 
 impl Model {
     fn new(locks: Locks) -> Self {
-        Self { locks, state: Arc::default() }
+        Self {
+            locks,
+            state: Arc::default(),
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -97,7 +100,11 @@ impl Model {
 
     /// The number of published values of this writer.
     fn published(&self, writer: u8) -> usize {
-        self.state().log.iter().filter(|(_, value)| *value == writer).count()
+        self.state()
+            .log
+            .iter()
+            .filter(|(_, value)| *value == writer)
+            .count()
     }
 
     fn store(&self, key: &Key, value: u8) {
@@ -143,8 +150,15 @@ impl Store for Model {
             {
                 let mut state = self.state();
                 if state.locked.insert(key.clone()) {
-                    assert!(!state.in_use.contains(key), "the lock was given away while it was in use");
-                    let lock = Lock { store: self.clone(), key: key.clone(), new: Vec::new() };
+                    assert!(
+                        !state.in_use.contains(key),
+                        "the lock was given away while it was in use"
+                    );
+                    let lock = Lock {
+                        store: self.clone(),
+                        key: key.clone(),
+                        new: Vec::new(),
+                    };
                     return Ok(Locked::Held(Box::new(lock)));
                 }
             }
@@ -167,7 +181,10 @@ struct Lock {
 impl Lock {
     /// Runs an action under the lock that takes time.
     fn using(&self, action: impl FnOnce()) {
-        assert!(self.store.state().in_use.insert(self.key.clone()), "two threads use one lock");
+        assert!(
+            self.store.state().in_use.insert(self.key.clone()),
+            "two threads use one lock"
+        );
         thread::yield_now();
         action();
         self.store.state().in_use.remove(&self.key);
@@ -202,7 +219,10 @@ impl KeyLock for Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        assert!(self.store.state().locked.remove(&self.key), "it is freed once");
+        assert!(
+            self.store.state().locked.remove(&self.key),
+            "it is freed once"
+        );
     }
 }
 
@@ -271,7 +291,10 @@ const NEW: u8 = 3;
 fn given_up(locks: Locks, how: GivenUp) {
     let store = Model::new(locks);
     let cancel = Cancel::new();
-    let (stop, part) = RunOptions { cancel: Some(cancel.clone()) }.part();
+    let (stop, part) = RunOptions {
+        cancel: Some(cancel.clone()),
+    }
+    .part();
     let job = |name: &'static str, patience, value, options: &RunOptions| {
         let store = store.clone();
         let options = options.clone();
@@ -308,23 +331,39 @@ fn given_up(locks: Locks, how: GivenUp) {
             Err(EngineCause::Store(error)) => panic!("{error}"),
         }
     }
-    assert!(matches!(concurrent.join().expect("no panic"), Ok(true)), "others continue");
-    assert_eq!(store.published(OLD), done, "each is published once if it says so, else not at all");
+    assert!(
+        matches!(concurrent.join().expect("no panic"), Ok(true)),
+        "others continue"
+    );
+    assert_eq!(
+        store.published(OLD),
+        done,
+        "each is published once if it says so, else not at all"
+    );
     assert_eq!((store.published(CONCURRENT), store.published(NEW)), (1, 2));
     assert_eq!(store.value("a"), Some(NEW));
     assert_ne!(store.value("b"), Some(OLD));
     if locks == Locks::None {
-        assert_eq!(store.published(OLD), before, "nothing keeps later calls from coming before it");
+        assert_eq!(
+            store.published(OLD),
+            before,
+            "nothing keeps later calls from coming before it"
+        );
     }
     let state = store.state();
-    assert!(state.locked.is_empty() && state.in_use.is_empty(), "all locks are free");
+    assert!(
+        state.locked.is_empty() && state.in_use.is_empty(),
+        "all locks are free"
+    );
 }
 
 /// Nothing is published after [`Cancel::settle`], with or without locks.
 fn settled(locks: Locks) {
     let store = Model::new(locks);
     let cancel = Cancel::new();
-    let part = RunOptions { cancel: Some(Cancel::part_of(Some(&cancel))) };
+    let part = RunOptions {
+        cancel: Some(Cancel::part_of(Some(&cancel))),
+    };
     let jobs = ["a", "b"].map(|name| {
         let store = store.clone();
         let part = part.clone();
@@ -344,7 +383,10 @@ fn settled(locks: Locks) {
 fn frees_locks(how: GivenUp) {
     let store = Model::new(Locks::OfKeys);
     let cancel = Cancel::new();
-    let (stop, part) = RunOptions { cancel: Some(cancel.clone()) }.part();
+    let (stop, part) = RunOptions {
+        cancel: Some(cancel.clone()),
+    }
+    .part();
     let (goes_on, computes) = shuttle::sync::mpsc::channel();
     let job = {
         let store = store.clone();
@@ -359,14 +401,19 @@ fn frees_locks(how: GivenUp) {
     let written = write(&store, "a", NEW, Patience::Wait, &RunOptions::default());
     assert!(matches!(written, Ok(true)), "{written:?}");
     let _ = goes_on.send(());
-    assert!(matches!(job.join().expect("no panic"), Err(EngineCause::Cancelled)));
+    assert!(matches!(
+        job.join().expect("no panic"),
+        Err(EngineCause::Cancelled)
+    ));
     assert_eq!(store.value("a"), Some(NEW));
 }
 
 /// Only one part is stopped; its whole and other parts continue.
 fn parts(locks: Locks) {
     let store = Model::new(locks);
-    let whole = RunOptions { cancel: Some(Cancel::new()) };
+    let whole = RunOptions {
+        cancel: Some(Cancel::new()),
+    };
     let (stop, first) = whole.part();
     let (_second, other) = whole.part();
     let jobs = [("a", first), ("a", other), ("b", whole.clone())].map(|(name, options)| {
@@ -376,7 +423,11 @@ fn parts(locks: Locks) {
     drop(stop);
     let [_, other, whole_job] = jobs.map(|job| job.join().expect("no panic"));
     assert!(matches!((other, whole_job), (Ok(true), Ok(true))));
-    assert!(whole.cancel.is_some_and(|whole| !whole.is_cancelled() && whole.is_settled()));
+    assert!(
+        whole
+            .cancel
+            .is_some_and(|whole| !whole.is_cancelled() && whole.is_settled())
+    );
     assert_eq!(store.value("b"), Some(OLD));
 }
 
@@ -387,7 +438,10 @@ fn check(model: impl Fn() + Copy + Send + Sync + 'static) {
 
 #[test]
 fn nothing_of_a_call_that_was_given_up_comes_after_a_later_one() {
-    for (locks, how) in LOCKS.into_iter().flat_map(|locks| GIVEN_UP.map(|how| (locks, how))) {
+    for (locks, how) in LOCKS
+        .into_iter()
+        .flat_map(|locks| GIVEN_UP.map(|how| (locks, how)))
+    {
         check(move || given_up(locks, how));
     }
 }

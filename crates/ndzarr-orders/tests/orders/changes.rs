@@ -1,4 +1,5 @@
-//! Changes that queue, in many orders of their threads: `shuttle` decides who runs after every lock.
+//! Changes that queue, in many orders of their threads: `shuttle` decides who runs after every
+//! lock.
 
 use std::time::Duration;
 
@@ -100,12 +101,15 @@ fn each_runs_once(usual: usize) {
             })
         })
         .collect();
-    callers.into_iter().for_each(|caller| caller.join().expect("no panic"));
+    callers
+        .into_iter()
+        .for_each(|caller| caller.join().expect("no panic"));
     assert_eq!(jobs.runs(), [1; 3]);
     until_unused(&changes);
 }
 
-/// The first job waits for the last one, which is in the queue after it and another one that waits, too.
+/// The first job waits for the last one, which is in the queue after it and another one that waits,
+/// too.
 fn a_job_waits_for_a_later_one() {
     let changes = Changes::new(1, 0);
     let jobs = Jobs::default();
@@ -125,7 +129,11 @@ fn one_is_withdrawn() {
     let events: [Event; 3] = Default::default();
     let numbers = [0, 1, 2].map(|i| jobs.push(&changes, i, events[i].clone(), None));
     let withdrawn = changes.withdraw(STORE, numbers[1]);
-    assert_eq!(changes.withdraw(STORE, numbers[1] + 100), Withdrawn::HasBegun, "another's");
+    assert_eq!(
+        changes.withdraw(STORE, numbers[1] + 100),
+        Withdrawn::HasBegun,
+        "another's"
+    );
     if withdrawn == Withdrawn::HasBegun {
         events[1].wait();
     }

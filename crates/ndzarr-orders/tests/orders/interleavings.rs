@@ -10,8 +10,8 @@ use std::num::NonZeroUsize;
 use bytes::Bytes;
 use ndarray::{Array1, array};
 use ndzarr::store::{
-    DirListing, Fetch, Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Prefix, Put, StoreError, Wait,
-    Want,
+    DirListing, Fetch, Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Prefix, Put,
+    StoreError, Wait, Want,
 };
 use ndzarr::{Array, MemoryStore, RunOptions, Storage, Store};
 use serde_json::json;
@@ -37,7 +37,11 @@ struct Moments {
 impl Moments {
     fn storage(turns: Turns) -> Storage {
         let locked = Arc::new((Mutex::new(BTreeSet::new()), Condvar::new()));
-        Storage::blocking(Self { inner: MemoryStore::new(), turns, locked })
+        Storage::blocking(Self {
+            inner: MemoryStore::new(),
+            turns,
+            locked,
+        })
     }
 
     /// Runs a write under the lock, if there are locks.
@@ -59,7 +63,11 @@ impl Moments {
             }
             locked = unlocked.wait(locked).expect("no thread panics");
         }
-        Some(Held { store: self.clone(), key: key.clone(), value: Vec::new() })
+        Some(Held {
+            store: self.clone(),
+            key: key.clone(),
+            value: Vec::new(),
+        })
     }
 }
 
@@ -85,7 +93,9 @@ impl Store for Moments {
         if self.turns == Turns::Conditions {
             return Ok(Locked::Unsupported);
         }
-        Ok(self.take(key, wait).map_or(Locked::Busy, |held| Locked::Held(Box::new(held))))
+        Ok(self
+            .take(key, wait)
+            .map_or(Locked::Busy, |held| Locked::Held(Box::new(held))))
     }
 
     fn list_dir(&self, prefix: &Prefix) -> Result<DirListing, StoreError> {
@@ -102,7 +112,11 @@ struct Held {
 
 impl KeyLock for Held {
     fn fetch(&mut self, of: Of, want: Want) -> Result<Fetched, StoreError> {
-        self.store.fetch(&Fetch { key: self.key.clone(), of, want })
+        self.store.fetch(&Fetch {
+            key: self.key.clone(),
+            of,
+            want,
+        })
     }
 
     fn append(&mut self, part: &[u8]) -> Result<u64, StoreError> {
@@ -122,7 +136,11 @@ impl KeyLock for Held {
     fn publish(mut self: Box<Self>) -> Result<Pin, StoreError> {
         thread::yield_now();
         let value = Bytes::from(std::mem::take(&mut self.value));
-        match self.store.inner.put(&self.key, &[value], Precondition::None)? {
+        match self
+            .store
+            .inner
+            .put(&self.key, &[value], Precondition::None)?
+        {
             Put::Done(Some(pin)) => Ok(pin),
             other => panic!("the store in memory writes: {other:?}"),
         }
@@ -130,7 +148,10 @@ impl KeyLock for Held {
 
     fn erase(self: Box<Self>) -> Result<(), StoreError> {
         thread::yield_now();
-        self.store.inner.erase(&self.key, Precondition::None).map(drop)
+        self.store
+            .inner
+            .erase(&self.key, Precondition::None)
+            .map(drop)
     }
 }
 
@@ -164,7 +185,11 @@ where
 /// One shard of four inner chunks.
 fn one_shard(turns: Turns) -> Array<u16> {
     let builder = Array::<u16>::builder([8]).chunks([2]).shards([8]);
-    on_own_thread(builder.create((Moments::storage(turns), "a")).expect("a new array"))
+    on_own_thread(
+        builder
+            .create((Moments::storage(turns), "a"))
+            .expect("a new array"),
+    )
 }
 
 fn join(threads: Vec<thread::JoinHandle<()>>) {
@@ -174,8 +199,12 @@ fn join(threads: Vec<thread::JoinHandle<()>>) {
 }
 
 /// The number and positions of its inner chunks differ from value to value.
-const VALUES: [[u16; 8]; 4] =
-    [[0; 8], [11, 12, 13, 14, 15, 16, 17, 18], [0, 0, 0, 0, 25, 26, 0, 0], [31, 32, 0, 0, 35, 36, 37, 38]];
+const VALUES: [[u16; 8]; 4] = [
+    [0; 8],
+    [11, 12, 13, 14, 15, 16, 17, 18],
+    [0, 0, 0, 0, 25, 26, 0, 0],
+    [31, 32, 0, 0, 35, 36, 37, 38],
+];
 
 fn readers_during_writes(turns: Turns) {
     let a = one_shard(turns);
@@ -183,7 +212,9 @@ fn readers_during_writes(turns: Turns) {
     let writer = a.clone();
     threads.push(thread::spawn(move || {
         for value in &VALUES[1..] {
-            writer.write([0..8], &Array1::from_iter(*value)).expect("a write");
+            writer
+                .write([0..8], &Array1::from_iter(*value))
+                .expect("a write");
         }
     }));
     for start in [0, 3] {
@@ -195,10 +226,18 @@ fn readers_during_writes(turns: Turns) {
                 let found = reader.read([range.clone()]).expect("a read").to_vec();
                 let range = range.start as usize..range.end as usize;
                 // The last of the values that have this part.
-                let value = (newest..VALUES.len()).rev().find(|&i| VALUES[i][range.clone()] == found);
-                assert!(value.is_some(), "{found:?} at {range:?} is of no value from {newest} on");
-                newest = newest
-                    .max((newest..VALUES.len()).find(|&i| VALUES[i][range.clone()] == found).unwrap_or(0));
+                let value = (newest..VALUES.len())
+                    .rev()
+                    .find(|&i| VALUES[i][range.clone()] == found);
+                assert!(
+                    value.is_some(),
+                    "{found:?} at {range:?} is of no value from {newest} on"
+                );
+                newest = newest.max(
+                    (newest..VALUES.len())
+                        .find(|&i| VALUES[i][range.clone()] == found)
+                        .unwrap_or(0),
+                );
             }
         }));
     }
@@ -219,15 +258,22 @@ fn writers_of_one_shard(turns: Turns) {
     // Two in one inner chunk, one in the next one, and one that sets its element to the fill value.
     for (at, value) in [(0, 10), (1, 20), (2, 30), (5, 0)] {
         let writer = a.clone();
-        threads.push(thread::spawn(move || writer.fill([at..at + 1], value).expect("a write")));
+        threads.push(thread::spawn(move || {
+            writer.fill([at..at + 1], value).expect("a write")
+        }));
     }
     let writer = a.shard_writer(&[0]).expect("a shard");
     threads.push(thread::spawn(move || {
-        writer.write_chunk(&[3], &array![70, 80]).expect("an inner chunk");
+        writer
+            .write_chunk(&[3], &array![70, 80])
+            .expect("an inner chunk");
         writer.finish().expect("a shard");
     }));
     join(threads);
-    assert_eq!(a.read([0..8]).expect("a read"), array![10, 20, 30, 1, 1, 0, 70, 80]);
+    assert_eq!(
+        a.read([0..8]).expect("a read"),
+        array![10, 20, 30, 1, 1, 0, 70, 80]
+    );
 }
 
 #[test]
@@ -238,21 +284,30 @@ fn writers_of_one_shard_lose_nothing() {
 
 fn growing_and_shrinking(turns: Turns) {
     let storage = Moments::storage(turns);
-    let a =
-        on_own_thread(Array::<u16>::builder([2]).chunks([4]).create((&storage, "a")).expect("a new array"));
+    let a = on_own_thread(
+        Array::<u16>::builder([2])
+            .chunks([4])
+            .create((&storage, "a"))
+            .expect("a new array"),
+    );
     a.fill([0..2], 9).expect("a write");
     let mut threads = Vec::new();
     for writer in 1..=2u16 {
         let mut a = a.clone();
         threads.push(thread::spawn(move || {
-            a.append(0, &array![writer, writer, writer]).expect("an append");
-            a.merge_attributes(json!({ format!("{writer}"): 1 })).expect("attributes");
+            a.append(0, &array![writer, writer, writer])
+                .expect("an append");
+            a.merge_attributes(json!({ format!("{writer}"): 1 }))
+                .expect("attributes");
         }));
     }
     join(threads);
     let mut a = on_own_thread(Array::<u16>::open((&storage, "a")).expect("it exists"));
     let all = a.read([0..8]).expect("a read").to_vec();
-    assert!(all == [9, 9, 1, 1, 1, 2, 2, 2] || all == [9, 9, 2, 2, 2, 1, 1, 1], "{all:?}");
+    assert!(
+        all == [9, 9, 1, 1, 1, 2, 2, 2] || all == [9, 9, 2, 2, 2, 1, 1, 1],
+        "{all:?}"
+    );
     assert_eq!(a.attributes().len(), 2);
 
     // Shrinking during an append: one after the other, and elements that were cut off are gone.

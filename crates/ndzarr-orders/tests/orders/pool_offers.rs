@@ -39,7 +39,8 @@ fn helped(interrupted: bool) {
                 assert!(now <= 3, "two helpers and the caller");
                 assert!(lane <= 2);
                 thread::yield_now();
-                let took = left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1));
+                let took =
+                    left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1));
                 inside.fetch_sub(1, Ordering::SeqCst);
                 match took {
                     Ok(_) if lane > 0 && interrupted => Stay::Interrupted,
@@ -55,7 +56,10 @@ fn helped(interrupted: bool) {
         helper.join().expect("no panic");
     }
     let offer = found.lock().expect("no panic").take();
-    assert!(offer.is_some_and(|offer| offer.help().is_none() && !offer.has_free_lane()), "it is over");
+    assert!(
+        offer.is_some_and(|offer| offer.help().is_none() && !offer.has_free_lane()),
+        "it is over"
+    );
 }
 
 #[test]

@@ -50,10 +50,13 @@ fn threads_lose_no_update() -> Outcome {
     let count = || -> Result<(), StoreError> {
         for _ in 0..50 {
             let mut lock = lock(&store, Wait::Block)?.expect("there are locks");
-            let Fetched::Parts { parts, .. } = lock.fetch(Of::Any, Want::Whole { limit: 100 })? else {
+            let Fetched::Parts { parts, .. } = lock.fetch(Of::Any, Want::Whole { limit: 100 })?
+            else {
                 panic!("nobody erases it")
             };
-            let count: usize = String::from_utf8_lossy(&parts[0]).parse().expect("only whole numbers");
+            let count: usize = String::from_utf8_lossy(&parts[0])
+                .parse()
+                .expect("only whole numbers");
             lock.append((count + 1).to_string().as_bytes())?;
             lock.publish()?;
             held(&flock.copies).clear();
@@ -62,9 +65,14 @@ fn threads_lose_no_update() -> Outcome {
     };
     thread::scope(|scope| {
         let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(count)).collect();
-        threads.into_iter().try_for_each(|thread| thread.join().expect("no panic"))
+        threads
+            .into_iter()
+            .try_for_each(|thread| thread.join().expect("no panic"))
     })?;
-    assert_eq!((setup.value()?.as_deref(), setup.files()?), (Some("200"), vec!["b".to_owned()]));
+    assert_eq!(
+        (setup.value()?.as_deref(), setup.files()?),
+        (Some("200"), vec!["b".to_owned()])
+    );
     Ok(())
 }
 
@@ -101,7 +109,10 @@ fn a_copy_of_the_descriptor_in_a_forked_child_does_not_keep_the_lock() -> Outcom
         drop(next);
         held(&flock.copies).clear();
     }
-    assert_eq!((setup.value()?.as_deref(), setup.files()?), (Some("published"), vec!["b".to_owned()]));
+    assert_eq!(
+        (setup.value()?.as_deref(), setup.files()?),
+        (Some("published"), vec!["b".to_owned()])
+    );
     Ok(())
 }
 
@@ -111,6 +122,9 @@ fn the_lock_file_of_a_killed_writer_is_taken_over() -> Outcome {
     let (setup, _, store) = setup()?;
     fs::write(setup.lock_file(), "half a val")?;
     put(&store, Precondition::None)?;
-    assert_eq!((setup.value()?.as_deref(), setup.files()?), (Some("new value"), vec!["b".to_owned()]));
+    assert_eq!(
+        (setup.value()?.as_deref(), setup.files()?),
+        (Some("new value"), vec!["b".to_owned()])
+    );
     Ok(())
 }

@@ -1,4 +1,5 @@
-//! Tests on file systems that ignore case and the form of Unicode, as those of Windows and macOS do.
+//! Tests on file systems that ignore case and the form of Unicode, as those of Windows and macOS
+//! do.
 
 use std::ffi::{OsStr, OsString};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,8 +9,8 @@ use ndzarr_store::{DirListing, Locked, Prefix, Wait};
 use super::*;
 use crate::Locking;
 
-/// Finds files by names that differ in case, in the form of `é`, or in characters without width, and
-/// tells the path of an open one as it is stored.
+/// Finds files by names that differ in case, in the form of `é`, or in characters without width,
+/// and tells the path of an open one as it is stored.
 #[derive(Clone, Copy, Debug)]
 enum Folding {
     /// Keeps names as they are given, as APFS does.
@@ -27,7 +28,10 @@ fn decomposed(name: &OsStr) -> OsString {
 }
 
 fn folded(name: &OsStr) -> String {
-    decomposed(name).to_string_lossy().replace(WITHOUT_WIDTH, "").to_ascii_lowercase()
+    decomposed(name)
+        .to_string_lossy()
+        .replace(WITHOUT_WIDTH, "")
+        .to_ascii_lowercase()
 }
 
 impl Folding {
@@ -37,7 +41,10 @@ impl Folding {
         for name in path {
             let in_folder = fs::read_dir(&found).into_iter().flatten().flatten();
             let is_it = |entry: &fs::DirEntry| folded(&entry.file_name()) == folded(name);
-            let spelled = in_folder.filter(is_it).map(|entry| entry.file_name()).next();
+            let spelled = in_folder
+                .filter(is_it)
+                .map(|entry| entry.file_name())
+                .next();
             found.push(spelled.unwrap_or_else(|| match self {
                 Self::Keeping => name.to_owned(),
                 Self::Decomposing => decomposed(name),
@@ -100,8 +107,12 @@ impl Syscalls for Folding {
 
 fn stores(setup: &Setup) -> [FsStore; 3] {
     let builder = || FsStore::builder(setup.folder.path());
-    [builder(), builder().locking(Locking::Portable), builder().links(crate::Links::Confine)]
-        .map(|builder| builder.build_on(Arc::new(Folding::Keeping)))
+    [
+        builder(),
+        builder().locking(Locking::Portable),
+        builder().links(crate::Links::Confine),
+    ]
+    .map(|builder| builder.build_on(Arc::new(Folding::Keeping)))
 }
 
 /// The other spellings of `a/b` and its folder are keys of their own, and cannot be written.
@@ -111,17 +122,30 @@ fn keys_that_differ_in_case_are_not_mixed_up() -> Outcome {
     for store in stores(&setup) {
         for other in ["A/b", "a/B", "A/B"] {
             let other = Key::new(other)?;
-            let fetch = Fetch { key: other.clone(), of: Of::Any, want: Want::Size };
+            let fetch = Fetch {
+                key: other.clone(),
+                of: Of::Any,
+                want: Want::Size,
+            };
             assert!(matches!(store.fetch(&fetch)?, Fetched::Missing), "{other}");
             assert!(!store.has(&other)?, "{other}");
             for only_if in [Precondition::None, Precondition::Absent] {
                 let put = store.put(&other, &["x".into()], only_if);
-                assert!(matches!(put, Err(StoreError::InvalidKey { .. })), "{other}: {put:?}");
+                assert!(
+                    matches!(put, Err(StoreError::InvalidKey { .. })),
+                    "{other}: {put:?}"
+                );
             }
             let locked = store.lock(&other, Wait::Try);
-            assert!(matches!(locked, Err(StoreError::InvalidKey { .. })), "{other}: {locked:?}");
+            assert!(
+                matches!(locked, Err(StoreError::InvalidKey { .. })),
+                "{other}: {locked:?}"
+            );
             let temporary = store.temporary(&other);
-            assert!(matches!(temporary, Err(StoreError::InvalidKey { .. })), "{other}: {temporary:?}");
+            assert!(
+                matches!(temporary, Err(StoreError::InvalidKey { .. })),
+                "{other}: {temporary:?}"
+            );
             // Removing what is not there changes nothing, or is refused where that takes the lock.
             let _ = store.erase(&other, Precondition::None);
             assert_eq!(
@@ -155,7 +179,9 @@ fn keys_in_their_own_spelling_are_written() -> Outcome {
         assert!(!store.has(&other)?);
         let temporary = store.temporary(&key()?)?.ok_or("a file system has room")?;
         temporary.append(b"from a temporary")?;
-        let Locked::Held(lock) = store.lock(&key()?, Wait::Try)? else { panic!("it is free") };
+        let Locked::Held(lock) = store.lock(&key()?, Wait::Try)? else {
+            panic!("it is free")
+        };
         temporary.publish(lock)?;
         assert_eq!(setup.value()?.as_deref(), Some("from a temporary"));
         assert_eq!(setup.files()?, ["b"]);
@@ -169,7 +195,13 @@ fn names_behind_links_are_compared_one_by_one() -> Outcome {
     let setup = Setup::new()?;
     std::os::unix::fs::symlink("a", setup.folder.path().join("link"))?;
     let [store, ..] = stores(&setup);
-    let fetch = |key: &str| store.fetch(&Fetch { key: Key::new(key)?, of: Of::Any, want: Want::Size });
+    let fetch = |key: &str| {
+        store.fetch(&Fetch {
+            key: Key::new(key)?,
+            of: Of::Any,
+            want: Want::Size,
+        })
+    };
     assert!(matches!(fetch("LINK/b")?, Fetched::Missing));
     assert!(matches!(fetch("link/B")?, Fetched::Missing));
     for key in ["a/b", "link/b"] {
@@ -191,7 +223,10 @@ fn keys_that_differ_in_the_form_of_unicode_are_not_mixed_up() -> Outcome {
             assert!(store.has(&key)? && !store.has(&other)?);
             let put = store.put(&other, &["other".into()], Precondition::None);
             assert!(matches!(put, Err(StoreError::InvalidKey { .. })), "{put:?}");
-            assert_eq!(store.list_prefix(&Prefix::new("names/")?)?, std::slice::from_ref(&key));
+            assert_eq!(
+                store.list_prefix(&Prefix::new("names/")?)?,
+                std::slice::from_ref(&key)
+            );
             store.erase(&key, Precondition::None)?;
         }
     }
@@ -223,7 +258,10 @@ fn what_is_found_by_the_name_of_a_lock_file_stays() -> Outcome {
         let locked = store.lock(&key()?, Wait::Try).map(drop);
         let erased = store.erase(&key()?, Precondition::None).map(drop);
         for refused in [put(store, Precondition::None).map(drop), locked, erased] {
-            assert!(matches!(refused, Err(StoreError::InvalidKey { .. })), "{refused:?}");
+            assert!(
+                matches!(refused, Err(StoreError::InvalidKey { .. })),
+                "{refused:?}"
+            );
         }
         assert_eq!(fs::read_to_string(shadow)?, "value");
         assert_eq!(setup.value()?.as_deref(), Some("old value"));
@@ -232,7 +270,10 @@ fn what_is_found_by_the_name_of_a_lock_file_stays() -> Outcome {
     for store in [&local, &portable, &confined] {
         let shadow = Key::new("a/b.__LOCK")?;
         let refused = store.put(&shadow, &["value".into()], Precondition::None);
-        assert!(matches!(refused, Err(StoreError::InvalidKey { .. })), "{refused:?}");
+        assert!(
+            matches!(refused, Err(StoreError::InvalidKey { .. })),
+            "{refused:?}"
+        );
         let shadow = setup.folder.path().join(shadow.as_str());
         fs::write(&shadow, "value")?;
         stays(store, &shadow)?;
@@ -273,7 +314,10 @@ impl Syscalls for Replacing {
     fn listed_name(&self, path: &Path) -> io::Result<OsString> {
         System.link_stat(path)?;
         let replaces = |left: usize| left.checked_sub(1);
-        match self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, replaces) {
+        match self
+            .0
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, replaces)
+        {
             Ok(_) => Err(io::ErrorKind::ResourceBusy.into()),
             Err(_) => Ok(path.file_name().unwrap_or_default().to_owned()),
         }

@@ -26,7 +26,9 @@ fn locked(store: &FsStore) -> Result<Box<dyn ndzarr_store::KeyLock>, Box<dyn Err
 /// The thread that renews locks goes by the clock of the machine; here everything does.
 fn renew(setup: &Setup) {
     let lock = setup.lock_file();
-    held_by_this_process(&lock).expect("it is held").renew_in_time();
+    held_by_this_process(&lock)
+        .expect("it is held")
+        .renew_in_time();
 }
 
 #[test]
@@ -41,12 +43,21 @@ fn a_value_is_written_next_to_the_lock_file() -> Outcome {
     assert_eq!(files.len(), 3, "{files:?}");
     assert!(fs::read_to_string(setup.lock_file())?.starts_with("ndzarr lock 1\nhost a\n"));
     assert_eq!(store.list_prefix(&Prefix::root())?, [key()?]);
-    assert!(matches!(machine.store(&setup).lock(&key()?, Wait::Try)?, Locked::Busy));
+    assert!(matches!(
+        machine.store(&setup).lock(&key()?, Wait::Try)?,
+        Locked::Busy
+    ));
     lock.publish()?;
-    assert_eq!((setup.value()?.as_deref(), setup.files()?), (Some("new value"), vec!["b".to_owned()]));
+    assert_eq!(
+        (setup.value()?.as_deref(), setup.files()?),
+        (Some("new value"), vec!["b".to_owned()])
+    );
     drop(locked(&store)?);
     locked(&store)?.erase()?;
-    assert_eq!((setup.value()?, fs::read_dir(setup.folder.path())?.count()), (None, 0));
+    assert_eq!(
+        (setup.value()?, fs::read_dir(setup.folder.path())?.count()),
+        (None, 0)
+    );
     Ok(())
 }
 
@@ -81,7 +92,10 @@ fn a_lock_of_another_host_is_waited_for_as_long_as_it_is_renewed() -> Outcome {
     assert_eq!(setup.value()?.as_deref(), Some("of the other"));
     lock.append(b"mine")?;
     lock.publish()?;
-    assert_eq!((setup.value()?.as_deref(), setup.files()?), (Some("mine"), vec!["b".to_owned()]));
+    assert_eq!(
+        (setup.value()?.as_deref(), setup.files()?),
+        (Some("mine"), vec!["b".to_owned()])
+    );
     Ok(())
 }
 
@@ -94,17 +108,31 @@ fn a_lock_that_is_not_renewed_is_taken_over_with_its_temporary() -> Outcome {
     lost.append(b"of the stopped one")?;
     assert!(matches!(store.lock(&key()?, Wait::Try)?, Locked::Busy));
     here.pass(LEASE - Duration::from_millis(1));
-    assert!(matches!(store.lock(&key()?, Wait::Try)?, Locked::Busy), "not yet");
+    assert!(
+        matches!(store.lock(&key()?, Wait::Try)?, Locked::Busy),
+        "not yet"
+    );
     here.pass(Duration::from_millis(1));
-    let Locked::Held(mut mine) = store.lock(&key()?, Wait::Try)? else { panic!("its lease is over") };
-    assert_eq!(setup.files()?, ["b", "b.__lock"], "the temporary file is gone");
+    let Locked::Held(mut mine) = store.lock(&key()?, Wait::Try)? else {
+        panic!("its lease is over")
+    };
+    assert_eq!(
+        setup.files()?,
+        ["b", "b.__lock"],
+        "the temporary file is gone"
+    );
     mine.append(b"mine")?;
     // The one that was stopped goes on, and finds out.
-    let Err(error) = lost.publish() else { panic!("published without a lock") };
+    let Err(error) = lost.publish() else {
+        panic!("published without a lock")
+    };
     assert!(matches!(error, StoreError::LockLost { .. }), "{error:?}");
     assert_eq!(setup.value()?.as_deref(), Some("old value"));
     mine.publish()?;
-    assert_eq!((setup.value()?.as_deref(), setup.files()?), (Some("mine"), vec!["b".to_owned()]));
+    assert_eq!(
+        (setup.value()?.as_deref(), setup.files()?),
+        (Some("mine"), vec!["b".to_owned()])
+    );
     Ok(())
 }
 
@@ -114,20 +142,31 @@ fn a_lock_that_is_not_renewed_is_taken_over_with_its_temporary() -> Outcome {
 fn whoever_is_stopped_before_the_very_renaming_publishes_nothing() -> Outcome {
     let setup = Setup::new()?;
     let here = Machine::new("here");
-    let (store, folder, file) = (here.store(&setup), setup.folder.path().to_owned(), setup.lock_file());
+    let (store, folder, file) = (
+        here.store(&setup),
+        setup.folder.path().to_owned(),
+        setup.lock_file(),
+    );
     let meanwhile = Faulty::meanwhile("rename", move || {
         let key = key().expect("a key");
         assert!(matches!(store.lock(&key, Wait::Try), Ok(Locked::Busy)));
         here.pass(LEASE);
-        store.put(&key, &["of the other".into()], Precondition::None).expect("its lease is over");
+        store
+            .put(&key, &["of the other".into()], Precondition::None)
+            .expect("its lease is over");
         assert!(folder.exists() && !file.exists());
     });
     let there = Machine::with("over there", meanwhile);
     let mut lock = locked(&there.store(&setup))?;
     lock.append(b"late")?;
-    let Err(error) = lock.publish() else { panic!("an update is undone") };
+    let Err(error) = lock.publish() else {
+        panic!("an update is undone")
+    };
     assert!(matches!(error, StoreError::LockLost { .. }), "{error:?}");
-    assert_eq!((setup.value()?.as_deref(), setup.files()?), (Some("of the other"), vec!["b".to_owned()]));
+    assert_eq!(
+        (setup.value()?.as_deref(), setup.files()?),
+        (Some("of the other"), vec!["b".to_owned()])
+    );
     Ok(())
 }
 
@@ -144,11 +183,22 @@ fn the_lock_of_a_killed_process_of_this_host_is_taken_over_at_once() -> Outcome 
     machine.is_dead.store(true, Ordering::Relaxed);
     let elsewhere = Machine::new("elsewhere");
     elsewhere.is_dead.store(true, Ordering::Relaxed);
-    assert!(matches!(elsewhere.store(&setup).lock(&key()?, Wait::Try)?, Locked::Busy), "who knows");
+    assert!(
+        matches!(
+            elsewhere.store(&setup).lock(&key()?, Wait::Try)?,
+            Locked::Busy
+        ),
+        "who knows"
+    );
     machine.is_locked.store(true, Ordering::Relaxed);
-    assert!(matches!(other.lock(&key()?, Wait::Try)?, Locked::Busy), "it only looks dead");
+    assert!(
+        matches!(other.lock(&key()?, Wait::Try)?, Locked::Busy),
+        "it only looks dead"
+    );
     machine.is_locked.store(false, Ordering::Relaxed);
-    let Locked::Held(lock) = other.lock(&key()?, Wait::Try)? else { panic!("its owner is dead") };
+    let Locked::Held(lock) = other.lock(&key()?, Wait::Try)? else {
+        panic!("its owner is dead")
+    };
     drop(lock);
     assert_eq!(setup.files()?, ["b"]);
     Ok(())
@@ -177,11 +227,19 @@ fn a_new_lock_that_is_renamed_as_an_old_one_is_put_back() -> Outcome {
         let store = second.store(&setup);
         assert!(matches!(store.lock(&key()?, Wait::Try)?, Locked::Busy));
         second.pass(LEASE);
-        assert!(matches!(store.lock(&key()?, Wait::Try)?, Locked::Busy), "the first one's, which is new");
-        let Locked::Held(mut lock) = take.recv()?? else { panic!("the lease of the dead one is over") };
+        assert!(
+            matches!(store.lock(&key()?, Wait::Try)?, Locked::Busy),
+            "the first one's, which is new"
+        );
+        let Locked::Held(mut lock) = take.recv()?? else {
+            panic!("the lease of the dead one is over")
+        };
         lock.append(b"of the first")?;
         lock.publish()?;
-        assert_eq!((setup.value()?.as_deref(), setup.files()?), (Some("of the first"), vec!["b".to_owned()]));
+        assert_eq!(
+            (setup.value()?.as_deref(), setup.files()?),
+            (Some("of the first"), vec!["b".to_owned()])
+        );
     }
     Ok(())
 }
@@ -195,15 +253,24 @@ fn a_lock_file_that_says_nothing_is_waited_for_once() -> Outcome {
         let machine = Machine::new("here");
         let store = machine.store(&setup);
         fs::write(setup.lock_file(), bytes)?;
-        assert!(matches!(store.lock(&key()?, Wait::Try)?, Locked::Busy), "{bytes:?}");
+        assert!(
+            matches!(store.lock(&key()?, Wait::Try)?, Locked::Busy),
+            "{bytes:?}"
+        );
         machine.pass(LEASE / 2);
         fs::write(setup.lock_file(), format!("{bytes}, and more"))?;
-        assert!(matches!(store.lock(&key()?, Wait::Try)?, Locked::Busy), "it changed");
+        assert!(
+            matches!(store.lock(&key()?, Wait::Try)?, Locked::Busy),
+            "it changed"
+        );
         machine.pass(LEASE / 2);
         assert!(matches!(store.lock(&key()?, Wait::Try)?, Locked::Busy));
         machine.pass(LEASE / 2);
         put(&store, Precondition::None)?;
-        assert_eq!((setup.value()?.as_deref(), setup.files()?), (Some("new value"), vec!["b".to_owned()]));
+        assert_eq!(
+            (setup.value()?.as_deref(), setup.files()?),
+            (Some("new value"), vec!["b".to_owned()])
+        );
     }
     Ok(())
 }
@@ -215,12 +282,25 @@ fn a_lock_of_another_host_is_respected_on_a_local_file_system() -> Outcome {
     let there = Machine::new("over there");
     let mut lock = locked(&there.store(&setup))?;
     lock.append(b"of the other")?;
-    let server = FsStore::builder(setup.folder.path()).lock_timeout(Duration::ZERO).build();
+    let server = FsStore::builder(setup.folder.path())
+        .lock_timeout(Duration::ZERO)
+        .build();
     assert!(matches!(server.lock(&key()?, Wait::Try)?, Locked::Busy));
-    let Err(StoreError::Busy { key, holder: Some(holder), .. }) = put(&server, Precondition::None) else {
+    let Err(StoreError::Busy {
+        key,
+        holder: Some(holder),
+        ..
+    }) = put(&server, Precondition::None)
+    else {
         panic!("it is locked")
     };
-    assert_eq!((key.as_str(), holder), ("a/b", format!("process {} on another host", std::process::id())));
+    assert_eq!(
+        (key.as_str(), holder),
+        (
+            "a/b",
+            format!("process {} on another host", std::process::id())
+        )
+    );
     lock.publish()?;
     put(&server, Precondition::None)?;
     assert_eq!(setup.value()?.as_deref(), Some("new value"));
@@ -245,9 +325,24 @@ fn a_wait_ends_at_the_limit_and_says_who_holds_the_lock() -> Outcome {
         waiting.erase_prefix(&prefix, Wait::Block).err(),
     ];
     for (i, error) in errors.into_iter().enumerate() {
-        let Some(StoreError::Busy { key, waited, holder }) = error else { panic!("{i}: {error:?}") };
-        assert_eq!((key.as_str(), waited), ("a/b", Duration::from_secs(3)), "{i}");
-        assert_eq!(holder, Some(format!("process {} on this host", std::process::id())), "{i}");
+        let Some(StoreError::Busy {
+            key,
+            waited,
+            holder,
+        }) = error
+        else {
+            panic!("{i}: {error:?}")
+        };
+        assert_eq!(
+            (key.as_str(), waited),
+            ("a/b", Duration::from_secs(3)),
+            "{i}"
+        );
+        assert_eq!(
+            holder,
+            Some(format!("process {} on this host", std::process::id())),
+            "{i}"
+        );
     }
     drop(lock);
     put(&waiting, Precondition::None)?;
@@ -263,7 +358,10 @@ fn a_temporary_is_published_under_the_lock_of_its_key() -> Outcome {
     let temporary = store.temporary(&key()?)?.expect("a file system has room");
     temporary.append(b"from a temporary")?;
     temporary.publish(locked(&store)?)?;
-    assert_eq!((setup.value()?.as_deref(), setup.files()?), (Some("from a temporary"), vec!["b".to_owned()]));
+    assert_eq!(
+        (setup.value()?.as_deref(), setup.files()?),
+        (Some("from a temporary"), vec!["b".to_owned()])
+    );
 
     let temporary = store.temporary(&key()?)?.expect("a file system has room");
     temporary.append(b"late")?;
@@ -273,8 +371,14 @@ fn a_temporary_is_published_under_the_lock_of_its_key() -> Outcome {
     here.pass(LEASE);
     there.pass(LEASE);
     put(&other, Precondition::None)?;
-    assert!(matches!(temporary.publish(lock), Err(StoreError::LockLost { .. })));
-    assert_eq!((setup.value()?.as_deref(), setup.files()?), (Some("new value"), vec!["b".to_owned()]));
+    assert!(matches!(
+        temporary.publish(lock),
+        Err(StoreError::LockLost { .. })
+    ));
+    assert_eq!(
+        (setup.value()?.as_deref(), setup.files()?),
+        (Some("new value"), vec!["b".to_owned()])
+    );
 
     // Left-overs of a killed process go with the next process of its host, or with the folder.
     let temporary = store.temporary(&key()?)?.expect("a file system has room");

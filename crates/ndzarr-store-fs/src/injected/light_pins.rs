@@ -22,7 +22,11 @@ struct Earlier {
 impl Earlier {
     fn shifted(&self, stat: Stat) -> Stat {
         // The last digits are kept: a clock that counts seconds is another matter.
-        Stat { modified: stat.modified - self.nanos, changed: stat.changed - self.nanos, ..stat }
+        Stat {
+            modified: stat.modified - self.nanos,
+            changed: stat.changed - self.nanos,
+            ..stat
+        }
     }
 }
 
@@ -33,27 +37,46 @@ impl Syscalls for Earlier {
     }
 
     fn file_stat(&self, file: &File) -> io::Result<Stat> {
-        crate::system::syscalls::System.file_stat(file).map(|stat| self.shifted(stat))
+        crate::system::syscalls::System
+            .file_stat(file)
+            .map(|stat| self.shifted(stat))
     }
 
     fn stat(&self, path: &Path) -> io::Result<Stat> {
-        crate::system::syscalls::System.stat(path).map(|stat| self.shifted(stat))
+        crate::system::syscalls::System
+            .stat(path)
+            .map(|stat| self.shifted(stat))
     }
 }
 
 fn store(nanos: i128) -> (tempfile::TempDir, Arc<Earlier>, FsStore) {
     let folder = tempfile::tempdir().expect("a folder");
-    let sys = Arc::new(Earlier { nanos, ..Earlier::default() });
+    let sys = Arc::new(Earlier {
+        nanos,
+        ..Earlier::default()
+    });
     let store = FsStore::builder(folder.path()).build_on(sys.clone());
     (folder, sys, store)
 }
 
 fn fetch(store: &FsStore, of: Of, want: Want) -> Fetched {
-    store.fetch(&Fetch { key: Key::new("a").expect("a key"), of, want }).expect("it works")
+    store
+        .fetch(&Fetch {
+            key: Key::new("a").expect("a key"),
+            of,
+            want,
+        })
+        .expect("it works")
 }
 
 fn put(store: &FsStore, value: &'static str) {
-    store.put(&Key::new("a").expect("a key"), &[value.into()], Precondition::None).expect("it works");
+    store
+        .put(
+            &Key::new("a").expect("a key"),
+            &[value.into()],
+            Precondition::None,
+        )
+        .expect("it works");
 }
 
 fn pin(store: &FsStore) -> Pin {
@@ -76,10 +99,16 @@ fn a_light_pin_is_checked_without_opening_the_file() {
     ));
     assert_eq!(sys.opened.load(Ordering::Relaxed), opened);
     let whole = Want::Whole { limit: 10 };
-    let Fetched::Parts { pin, parts, .. } = fetch(&store, Of::Snapshot(light.clone()), whole.clone()) else {
+    let Fetched::Parts { pin, parts, .. } =
+        fetch(&store, Of::Snapshot(light.clone()), whole.clone())
+    else {
         panic!("it exists");
     };
-    assert_eq!((&parts[0][..], pin.is_light()), (&b"first"[..], false), "the file is open from now on");
+    assert_eq!(
+        (&parts[0][..], pin.is_light()),
+        (&b"first"[..], false),
+        "the file is open from now on"
+    );
     put(&store, "other");
     for (of, want) in [
         (Of::IfCurrent(light.clone()), Want::Size),
@@ -88,7 +117,10 @@ fn a_light_pin_is_checked_without_opening_the_file() {
     ] {
         assert!(matches!(fetch(&store, of, want), Fetched::Changed));
     }
-    assert!(matches!(fetch(&store, Of::Snapshot(pin), whole), Fetched::Parts { .. }));
+    assert!(matches!(
+        fetch(&store, Of::Snapshot(pin), whole),
+        Fetched::Parts { .. }
+    ));
 }
 
 /// What is written next may have its number, its size and its time.

@@ -4,7 +4,13 @@ use ndzarr_store::Locked;
 
 use super::*;
 
-const SAY_NO: [Errno; 5] = [Errno::NOLCK, Errno::NOSYS, Errno::INVAL, Errno::OPNOTSUPP, Errno::NOTSUP];
+const SAY_NO: [Errno; 5] = [
+    Errno::NOLCK,
+    Errno::NOSYS,
+    Errno::INVAL,
+    Errno::OPNOTSUPP,
+    Errno::NOTSUP,
+];
 
 #[test]
 fn writes_go_on_without_locks() -> Outcome {
@@ -14,19 +20,44 @@ fn writes_go_on_without_locks() -> Outcome {
         for wait in [Wait::Try, Wait::Block] {
             assert!(matches!(store.lock(&key()?, wait)?, Locked::Unsupported));
         }
-        let Put::Done(Some(pin)) = put(&store, Precondition::None)? else { panic!("no precondition") };
+        let Put::Done(Some(pin)) = put(&store, Precondition::None)? else {
+            panic!("no precondition")
+        };
         assert_eq!(setup.value()?.as_deref(), Some("new value"));
-        let fetch = Fetch { key: key()?, of: Of::IfCurrent(pin.clone()), want: Want::Size };
-        assert!(matches!(store.fetch(&fetch)?, Fetched::Parts { size: 9, .. }));
+        let fetch = Fetch {
+            key: key()?,
+            of: Of::IfCurrent(pin.clone()),
+            want: Want::Size,
+        };
+        assert!(matches!(
+            store.fetch(&fetch)?,
+            Fetched::Parts { size: 9, .. }
+        ));
         // The store refuses what it cannot guarantee.
-        assert!(matches!(put(&store, Precondition::Absent)?, Put::Unsupported));
-        assert!(matches!(put(&store, Precondition::Current(pin.clone()))?, Put::Unsupported));
-        assert!(matches!(store.erase(&key()?, Precondition::Current(pin))?, Put::Unsupported));
-        assert_eq!(store.list_prefix(&ndzarr_store::Prefix::root())?, [key()?], "temporaries do not show");
+        assert!(matches!(
+            put(&store, Precondition::Absent)?,
+            Put::Unsupported
+        ));
+        assert!(matches!(
+            put(&store, Precondition::Current(pin.clone()))?,
+            Put::Unsupported
+        ));
+        assert!(matches!(
+            store.erase(&key()?, Precondition::Current(pin))?,
+            Put::Unsupported
+        ));
+        assert_eq!(
+            store.list_prefix(&ndzarr_store::Prefix::root())?,
+            [key()?],
+            "temporaries do not show"
+        );
         if errno != Errno::NOLCK {
             assert_eq!(setup.files()?, ["b"]);
         }
-        assert!(matches!(store.erase(&key()?, Precondition::None)?, Put::Done(None)));
+        assert!(matches!(
+            store.erase(&key()?, Precondition::None)?,
+            Put::Done(None)
+        ));
         assert_eq!(setup.value()?, None);
         store.put(&Key::new("x/y/z")?, &["made".into()], Precondition::None)?;
         store.erase_prefix(&ndzarr_store::Prefix::root(), Wait::Block)?;
@@ -63,8 +94,13 @@ fn nothing_is_left_for_sure_without_locks() -> Outcome {
 #[test]
 fn a_shortage_of_locks_leaves_the_lock_file_alone() -> Outcome {
     let setup = Setup::new()?;
-    let Locked::Held(mut lock) = setup.good.lock(&key()?, Wait::Try)? else { panic!("it is free") };
-    put(&setup.faulty(Faulty::always("lock", Errno::NOLCK)), Precondition::None)?;
+    let Locked::Held(mut lock) = setup.good.lock(&key()?, Wait::Try)? else {
+        panic!("it is free")
+    };
+    put(
+        &setup.faulty(Faulty::always("lock", Errno::NOLCK)),
+        Precondition::None,
+    )?;
     assert_eq!(setup.value()?.as_deref(), Some("new value"));
     lock.append(b"from under the lock")?;
     lock.publish()?;
@@ -80,9 +116,13 @@ fn a_shortage_of_locks_leaves_the_lock_file_alone() -> Outcome {
 #[test]
 fn erasing_in_a_shortage_of_locks_leaves_the_lock_file_alone() -> Outcome {
     let setup = Setup::new()?;
-    let Locked::Held(mut lock) = setup.good.lock(&key()?, Wait::Try)? else { panic!("it is free") };
+    let Locked::Held(mut lock) = setup.good.lock(&key()?, Wait::Try)? else {
+        panic!("it is free")
+    };
     let prefix = ndzarr_store::Prefix::new("a/")?;
-    setup.faulty(Faulty::always("lock", Errno::NOLCK)).erase_prefix(&prefix, Wait::Block)?;
+    setup
+        .faulty(Faulty::always("lock", Errno::NOLCK))
+        .erase_prefix(&prefix, Wait::Block)?;
     assert_eq!(setup.value()?, None);
     assert!(matches!(setup.good.lock(&key()?, Wait::Try)?, Locked::Busy));
     lock.append(b"from under the lock")?;
@@ -93,14 +133,23 @@ fn erasing_in_a_shortage_of_locks_leaves_the_lock_file_alone() -> Outcome {
 
 #[test]
 fn a_put_without_a_lock_that_fails_leaves_nothing() -> Outcome {
-    for (call, action) in [("write_at", "write"), ("sync", "sync"), ("rename", "publish")] {
+    for (call, action) in [
+        ("write_at", "write"),
+        ("sync", "sync"),
+        ("rename", "publish"),
+    ] {
         let setup = Setup::new()?;
         let faulty = Faulty::always("lock", Errno::NOSYS);
         held(&faulty.once).push_back((call, Errno::NOSPC));
         let store = setup.faulty_with(faulty, |b| b.durability(Durability::Data));
-        let Err(error) = put(&store, Precondition::None) else { panic!("{call} failed unnoticed") };
+        let Err(error) = put(&store, Precondition::None) else {
+            panic!("{call} failed unnoticed")
+        };
         assert_eq!(error.to_string(), format!("{action} a/b"));
-        assert_eq!((setup.value()?.as_deref(), setup.files()?), (Some("old value"), vec!["b".to_owned()]));
+        assert_eq!(
+            (setup.value()?.as_deref(), setup.files()?),
+            (Some("old value"), vec!["b".to_owned()])
+        );
     }
     Ok(())
 }

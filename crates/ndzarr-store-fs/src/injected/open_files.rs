@@ -17,8 +17,8 @@ struct Share {
     millis: AtomicU64,
     /// What is closed after some pauses.
     closes_at: Mutex<Option<(u64, File)>>,
-    /// Removes an open value to replace it, as Linux does on a share: the server keeps its name taken
-    /// until it is closed.
+    /// Removes an open value to replace it, as Linux does on a share: the server keeps its name
+    /// taken until it is closed.
     removes: bool,
 }
 
@@ -35,8 +35,8 @@ fn is_open(path: &Path) -> bool {
 const TICKS: [i128; 4] = [1, 10_000_000, 1_000_000_000, 2_000_000_000];
 
 impl Share {
-    /// As FAT has it: a file is known by where its name stands in the folder, and only changes of the
-    /// content have a time.
+    /// As FAT has it: a file is known by where its name stands in the folder, and only changes of
+    /// the content have a time.
     fn seen(&self, stat: Stat, path: &Path) -> Stat {
         if self.tick == 1 {
             return stat;
@@ -46,7 +46,12 @@ impl Share {
         if !path.to_string_lossy().contains(".__lock") {
             file.number = 7;
         }
-        Stat { file, modified, changed: modified, ..stat }
+        Stat {
+            file,
+            modified,
+            changed: modified,
+            ..stat
+        }
     }
 }
 
@@ -68,11 +73,19 @@ impl Syscalls for Share {
             let _ = System.unlink(to);
             return Err(Errno::NOENT.into());
         }
-        if is_open(to) { Err(Errno::BUSY.into()) } else { System.rename(from, to) }
+        if is_open(to) {
+            Err(Errno::BUSY.into())
+        } else {
+            System.rename(from, to)
+        }
     }
     fn unlink(&self, path: &Path) -> io::Result<()> {
         let is_lock = path.to_string_lossy().ends_with(".__lock");
-        if !is_lock && is_open(path) { Err(Errno::BUSY.into()) } else { System.unlink(path) }
+        if !is_lock && is_open(path) {
+            Err(Errno::BUSY.into())
+        } else {
+            System.unlink(path)
+        }
     }
     fn file_system(&self, _: &File) -> io::Result<FileSystem> {
         Ok(FileSystem::of_volume("NTFS", 0, Place::Drive))
@@ -87,7 +100,11 @@ impl Syscalls for Share {
 }
 
 fn fetch(store: &FsStore, of: Of) -> Result<Fetched, StoreError> {
-    store.fetch(&Fetch { key: key()?, of, want: Want::Whole { limit: 100 } })
+    store.fetch(&Fetch {
+        key: key()?,
+        of,
+        want: Want::Whole { limit: 100 },
+    })
 }
 
 fn pin(store: &FsStore) -> Result<Pin, Box<dyn Error>> {
@@ -98,7 +115,13 @@ fn pin(store: &FsStore) -> Result<Pin, Box<dyn Error>> {
 }
 
 fn setup(tick: i128) -> Result<(Setup, Arc<Share>, FsStore), Box<dyn Error>> {
-    let (setup, share) = (Setup::new()?, Arc::new(Share { tick, ..Share::default() }));
+    let (setup, share) = (
+        Setup::new()?,
+        Arc::new(Share {
+            tick,
+            ..Share::default()
+        }),
+    );
     let store = FsStore::builder(setup.folder.path()).build_on(share.clone());
     Ok((setup, share, store))
 }
@@ -112,17 +135,37 @@ fn a_pinned_value_can_be_replaced() -> Outcome {
         let Put::Done(Some(new)) = put(&store, Precondition::Current(old.clone()))? else {
             panic!("it is current")
         };
-        assert!(matches!(fetch(&store, Of::IfCurrent(old.clone()))?, Fetched::Changed));
-        assert!(matches!(fetch(&store, Of::Snapshot(old))?, Fetched::Changed), "it is not kept");
-        assert!(matches!(fetch(&store, Of::Snapshot(new.clone()))?, Fetched::Parts { size: 9, .. }));
+        assert!(matches!(
+            fetch(&store, Of::IfCurrent(old.clone()))?,
+            Fetched::Changed
+        ));
+        assert!(
+            matches!(fetch(&store, Of::Snapshot(old))?, Fetched::Changed),
+            "it is not kept"
+        );
+        assert!(matches!(
+            fetch(&store, Of::Snapshot(new.clone()))?,
+            Fetched::Parts { size: 9, .. }
+        ));
         // An update: the old value is read under the lock.
-        let Locked::Held(mut lock) = store.lock(&key()?, Wait::Try)? else { panic!("it is free") };
-        assert!(matches!(lock.fetch(Of::IfCurrent(new.clone()), Want::Size)?, Fetched::Parts { .. }));
+        let Locked::Held(mut lock) = store.lock(&key()?, Wait::Try)? else {
+            panic!("it is free")
+        };
+        assert!(matches!(
+            lock.fetch(Of::IfCurrent(new.clone()), Want::Size)?,
+            Fetched::Parts { .. }
+        ));
         lock.append(b"newer")?;
         let newer = lock.publish()?;
-        assert!(matches!(fetch(&store, Of::IfCurrent(newer.clone()))?, Fetched::Parts { size: 5, .. }));
+        assert!(matches!(
+            fetch(&store, Of::IfCurrent(newer.clone()))?,
+            Fetched::Parts { size: 5, .. }
+        ));
         store.erase(&key()?, Precondition::Current(newer.clone()))?;
-        assert!(matches!(fetch(&store, Of::Snapshot(newer))?, Fetched::Changed));
+        assert!(matches!(
+            fetch(&store, Of::Snapshot(newer))?,
+            Fetched::Changed
+        ));
         assert_eq!(setup.value()?, None);
     }
     Ok(())
@@ -130,7 +173,10 @@ fn a_pinned_value_can_be_replaced() -> Outcome {
 
 #[test]
 fn a_value_that_is_open_elsewhere_is_replaced_once_it_is_closed() -> Outcome {
-    for (erases, tick) in [false, true].into_iter().flat_map(|erases| TICKS.map(|tick| (erases, tick))) {
+    for (erases, tick) in [false, true]
+        .into_iter()
+        .flat_map(|erases| TICKS.map(|tick| (erases, tick)))
+    {
         let (setup, share, store) = setup(tick)?;
         let file = File::open(setup.folder.path().join("a/b"))?;
         assert!(is_open(&setup.folder.path().join("a/b")));
@@ -149,7 +195,11 @@ fn a_value_that_is_open_elsewhere_is_replaced_once_it_is_closed() -> Outcome {
 #[test]
 fn a_value_that_was_removed_to_be_replaced_is_not_lost() -> Outcome {
     let setup = Setup::new()?;
-    let share = Arc::new(Share { tick: 1, removes: true, ..Share::default() });
+    let share = Arc::new(Share {
+        tick: 1,
+        removes: true,
+        ..Share::default()
+    });
     let store = FsStore::builder(setup.folder.path()).locking(crate::Locking::Portable);
     let store = store.build_on(share.clone());
     let file = File::open(setup.folder.path().join("a/b"))?;
@@ -160,7 +210,8 @@ fn a_value_that_was_removed_to_be_replaced_is_not_lost() -> Outcome {
     Ok(())
 }
 
-/// A client of NFS renames an open value away before it replaces it: a writer that is killed in between leaves none.
+/// A client of NFS renames an open value away before it replaces it: a writer that is killed in
+/// between leaves none.
 #[test]
 fn an_update_on_nfs_does_not_keep_the_old_value_open() -> Outcome {
     let setup = Setup::new()?;
@@ -169,15 +220,23 @@ fn an_update_on_nfs_does_not_keep_the_old_value_open() -> Outcome {
     let meanwhile = Faulty::meanwhile("rename", move || {
         let _ = give.send(is_open(&path));
     });
-    let store = setup.faulty(Faulty { file_system: Some(0x6969), ..meanwhile });
-    let Locked::Held(mut lock) = store.lock(&key()?, Wait::Try)? else { panic!("it is free") };
+    let store = setup.faulty(Faulty {
+        file_system: Some(0x6969),
+        ..meanwhile
+    });
+    let Locked::Held(mut lock) = store.lock(&key()?, Wait::Try)? else {
+        panic!("it is free")
+    };
     let Fetched::Parts { pin, .. } = lock.fetch(Of::Any, Want::Whole { limit: 100 })? else {
         panic!("it exists")
     };
     lock.append(b"newer")?;
     lock.publish()?;
     assert!(!take.recv()?);
-    assert!(matches!(fetch(&store, Of::Snapshot(pin))?, Fetched::Changed));
+    assert!(matches!(
+        fetch(&store, Of::Snapshot(pin))?,
+        Fetched::Changed
+    ));
     assert_eq!(setup.value()?.as_deref(), Some("newer"));
     Ok(())
 }
@@ -186,20 +245,43 @@ fn an_update_on_nfs_does_not_keep_the_old_value_open() -> Outcome {
 fn a_value_that_stays_open_elsewhere_is_an_error() -> Outcome {
     let (setup, share, store) = setup(1)?;
     let file = File::open(setup.folder.path().join("a/b"))?;
-    let errors = [put(&store, Precondition::None).err(), store.erase(&key()?, Precondition::None).err()];
+    let errors = [
+        put(&store, Precondition::None).err(),
+        store.erase(&key()?, Precondition::None).err(),
+    ];
     for (error, action) in errors.into_iter().zip(["publish", "erase"]) {
-        let Some(StoreError::Io { action: tried, source, .. }) = error else { panic!("{error:?}") };
-        assert_eq!((tried, source.kind()), (action, io::ErrorKind::ResourceBusy));
-        assert!(source.to_string().starts_with("it is open elsewhere"), "{source}");
+        let Some(StoreError::Io {
+            action: tried,
+            source,
+            ..
+        }) = error
+        else {
+            panic!("{error:?}")
+        };
+        assert_eq!(
+            (tried, source.kind()),
+            (action, io::ErrorKind::ResourceBusy)
+        );
+        assert!(
+            source.to_string().starts_with("it is open elsewhere"),
+            "{source}"
+        );
     }
-    assert_eq!(share.millis.load(Ordering::Relaxed), 20_000, "ten seconds each");
+    assert_eq!(
+        share.millis.load(Ordering::Relaxed),
+        20_000,
+        "ten seconds each"
+    );
     drop(file);
-    assert_eq!((setup.value()?.as_deref(), setup.files()?), (Some("old value"), vec!["b".to_owned()]));
+    assert_eq!(
+        (setup.value()?.as_deref(), setup.files()?),
+        (Some("old value"), vec!["b".to_owned()])
+    );
     Ok(())
 }
 
-/// Neither the number of the file, nor its size, nor the clock tells values apart that are written at
-/// once.
+/// Neither the number of the file, nor its size, nor the clock tells values apart that are written
+/// at once.
 #[test]
 fn values_that_replace_each_other_at_once_are_told_apart() -> Outcome {
     for tick in TICKS {
@@ -212,16 +294,24 @@ fn values_that_replace_each_other_at_once_are_told_apart() -> Outcome {
             } else {
                 let temporary = store.temporary(&key()?)?.ok_or("a file system has room")?;
                 temporary.append(value.as_bytes())?;
-                let Locked::Held(lock) = store.lock(&key()?, Wait::Try)? else { panic!("it is free") };
+                let Locked::Held(lock) = store.lock(&key()?, Wait::Try)? else {
+                    panic!("it is free")
+                };
                 temporary.publish(lock)?;
             }
             pins.push(pin(&store)?);
             assert!(!is_open(&setup.folder.path().join("a/b")), "tick {tick}");
         }
         let current = pins.pop().ok_or("the last one")?;
-        assert!(matches!(fetch(&store, Of::Snapshot(current))?, Fetched::Parts { size: 9, .. }));
+        assert!(matches!(
+            fetch(&store, Of::Snapshot(current))?,
+            Fetched::Parts { size: 9, .. }
+        ));
         for (i, old) in pins.into_iter().enumerate() {
-            assert!(matches!(fetch(&store, Of::Snapshot(old))?, Fetched::Changed), "{i}, tick {tick}");
+            assert!(
+                matches!(fetch(&store, Of::Snapshot(old))?, Fetched::Changed),
+                "{i}, tick {tick}"
+            );
         }
     }
     Ok(())

@@ -22,7 +22,9 @@ fn a_value_that_is_lost_while_it_is_locked_is_opened_again() -> Outcome {
         assert!(lock_value(Faulty::once("lock_to_read", errno))?);
     }
     // A fault of the disk is an error.
-    let Err(error) = lock_value(Faulty::always("lock_to_read", Errno::IO)) else { panic!("unnoticed") };
+    let Err(error) = lock_value(Faulty::always("lock_to_read", Errno::IO)) else {
+        panic!("unnoticed")
+    };
     assert_eq!(error.to_string(), "lock a/b");
     Ok(())
 }

@@ -29,7 +29,8 @@ impl Leftover {
         let of = self.path.strip_suffix(LOCK_SUFFIX)?;
         let name = of.rsplit('/').next().unwrap_or(of);
         let key = is_temporary_of(name).unwrap_or(name);
-        of.get(..of.len() - (name.len() - key.len())).filter(|_| !key.is_empty())
+        of.get(..of.len() - (name.len() - key.len()))
+            .filter(|_| !key.is_empty())
     }
 }
 
@@ -84,8 +85,15 @@ impl FsStore {
         let mut found = Vec::new();
         while let Some(folder) = pending.pop() {
             if let Err(error) = self.list_leftovers(&folder, &mut pending, &mut found) {
-                let below = folder.strip_prefix(self.root()).unwrap_or(&folder).display();
-                unlisted(StoreError::io("list what writers have left in", below, error));
+                let below = folder
+                    .strip_prefix(self.root())
+                    .unwrap_or(&folder)
+                    .display();
+                unlisted(StoreError::io(
+                    "list what writers have left in",
+                    below,
+                    error,
+                ));
             }
         }
         found.sort_by(|a, b| a.path.cmp(&b.path));
@@ -100,12 +108,19 @@ impl FsStore {
     pub fn remove_leftover(&self, leftover: &Leftover) -> Result<bool, StoreError> {
         let failed = |e| StoreError::io("remove", &leftover.path, e);
         let Some(of) = leftover.path.strip_suffix(LOCK_SUFFIX) else {
-            return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "it is not a lock file")));
+            return Err(failed(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "it is not a lock file",
+            )));
         };
-        let Ok(prefix) =
-            Prefix::new(of.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/")))
-        else {
-            return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "it is not below the root")));
+        let Ok(prefix) = Prefix::new(
+            of.rsplit_once('/')
+                .map_or(String::new(), |(folder, _)| format!("{folder}/")),
+        ) else {
+            return Err(failed(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "it is not below the root",
+            )));
         };
         let name = of.rsplit('/').next().unwrap_or(of);
         let path = of_prefix(self.root(), &prefix)?.join(name);
@@ -128,7 +143,8 @@ impl FsStore {
         }
     }
 
-    /// Those in a folder, and the folders in it. The error is the first of an entry; it ends nothing.
+    /// Those in a folder, and the folders in it. The error is the first of an entry; it ends
+    /// nothing.
     fn list_leftovers(
         &self,
         folder: &Path,
@@ -155,7 +171,10 @@ impl FsStore {
             if kind.is_dir() {
                 pending.push(path);
             } else if kind.is_file()
-                && entry.file_name().to_str().is_some_and(|name| name.ends_with(LOCK_SUFFIX))
+                && entry
+                    .file_name()
+                    .to_str()
+                    .is_some_and(|name| name.ends_with(LOCK_SUFFIX))
             {
                 match self.leftover(&path) {
                     Ok(leftover) => found.extend(leftover),
@@ -170,9 +189,17 @@ impl FsStore {
     fn leftover(&self, path: &Path) -> io::Result<Option<Leftover>> {
         let below = path.strip_prefix(self.root()).unwrap_or(path);
         // A folder whose name is not text is not that of a key.
-        let names: Option<Vec<_>> = below.components().map(|name| name.as_os_str().to_str()).collect();
+        let names: Option<Vec<_>> = below
+            .components()
+            .map(|name| name.as_os_str().to_str())
+            .collect();
         let byte_len = self.locks.len_if_left(path)?;
-        let (Some(names), Some(byte_len)) = (names, byte_len) else { return Ok(None) };
-        Ok(Some(Leftover { path: names.join("/"), byte_len }))
+        let (Some(names), Some(byte_len)) = (names, byte_len) else {
+            return Ok(None);
+        };
+        Ok(Some(Leftover {
+            path: names.join("/"),
+            byte_len,
+        }))
     }
 }

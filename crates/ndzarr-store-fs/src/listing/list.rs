@@ -22,7 +22,9 @@ impl FsStore {
     /// The listing of a folder, and the links in it that lead back up.
     pub(crate) fn entries(&self, prefix: &Prefix) -> Result<(DirListing, Vec<String>), StoreError> {
         let path = of_prefix(self.root(), prefix)?;
-        let Some(path) = self.confined(prefix, path)? else { return Ok(Default::default()) };
+        let Some(path) = self.confined(prefix, path)? else {
+            return Ok(Default::default());
+        };
         let failed = |e| StoreError::io("list", prefix, e);
         let entries = match again(|| self.sys.list(&path)) {
             Ok(entries) => entries,
@@ -41,7 +43,9 @@ impl FsStore {
         for entry in entries {
             let entry = entry.map_err(failed)?;
             let name = entry.file_name();
-            let Some(name) = name.to_str().filter(|name| is_segment(name)) else { continue };
+            let Some(name) = name.to_str().filter(|name| is_segment(name)) else {
+                continue;
+            };
             match self.kind(&entry, &path, &mut above).map_err(failed)? {
                 Some(Kind::Value) => listing.keys.push(name.to_owned()),
                 Some(Kind::Folder) => listing.prefixes.push(name.to_owned()),
@@ -107,11 +111,17 @@ impl FsStore {
             Err(e) if is_absent(&e) || is_loop(&e) => Ok(None),
             Err(e) => Err(StoreError::io("resolve the links of", prefix, e)),
         };
-        let (Some(root), Some(real)) = (resolve(self.root())?, resolve(&path)?) else { return Ok(None) };
-        if path.strip_prefix(self.root()).is_ok_and(|below| root.join(below) == real) {
+        let (Some(root), Some(real)) = (resolve(self.root())?, resolve(&path)?) else {
+            return Ok(None);
+        };
+        if path
+            .strip_prefix(self.root())
+            .is_ok_and(|below| root.join(below) == real)
+        {
             return Ok(None);
         }
-        let hash = |salt: u8| BuildHasherDefault::<DefaultHasher>::default().hash_one((salt, &real));
+        let hash =
+            |salt: u8| BuildHasherDefault::<DefaultHasher>::default().hash_one((salt, &real));
         Ok(Some((hash(0), hash(1))))
     }
 

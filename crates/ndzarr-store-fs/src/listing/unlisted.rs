@@ -11,10 +11,10 @@ use crate::system::os_error::is_absent;
 use crate::system::syscalls::again;
 
 impl FsStore {
-    /// The files, folders and links below a prefix whose names cannot be keys, such as those that are not
-    /// UTF-8: no call lists them, and erasing the prefix removes them with their folder. As paths below
-    /// the root of the store, with `/` between names, in order. Lock files are not among them, links are
-    /// not followed, and folders that cannot be listed are left out.
+    /// The files, folders and links below a prefix whose names cannot be keys, such as those that
+    /// are not UTF-8: no call lists them, and erasing the prefix removes them with their folder. As
+    /// paths below the root of the store, with `/` between names, in order. Lock files are not
+    /// among them, links are not followed, and folders that cannot be listed are left out.
     ///
     /// ```
     /// use ndzarr::FsStore;
@@ -36,12 +36,18 @@ impl FsStore {
     /// The prefix is no folder of this store, or cannot be listed.
     pub fn unlisted(&self, prefix: &Prefix) -> Result<Vec<String>, StoreError> {
         let top = of_prefix(self.root(), prefix)?;
-        let Some(top) = self.confined(prefix, top)? else { return Ok(Vec::new()) };
+        let Some(top) = self.confined(prefix, top)? else {
+            return Ok(Vec::new());
+        };
         let failed = |e| StoreError::io("list", prefix, e);
         // Erasing a link removes nothing of its target.
         let is_link = !prefix.as_str().is_empty() && top.is_symlink();
         let mut found = Vec::new();
-        let mut pending = if is_link { Vec::new() } else { vec![top.clone()] };
+        let mut pending = if is_link {
+            Vec::new()
+        } else {
+            vec![top.clone()]
+        };
         while let Some(folder) = pending.pop() {
             let entries = match again(|| self.sys.list(&folder)) {
                 Ok(entries) => entries,
@@ -54,7 +60,8 @@ impl FsStore {
                 let name = entry.file_name();
                 match name.to_str() {
                     Some(name) if is_segment(name) && is_folder => pending.push(entry.path()),
-                    Some(name) if is_segment(name) || !is_folder && name.ends_with(LOCK_SUFFIX) => {}
+                    Some(name) if is_segment(name) || !is_folder && name.ends_with(LOCK_SUFFIX) => {
+                    }
                     _ => found.push(format!("{prefix}{}", shown(&top, &entry.path()))),
                 }
             }
@@ -66,6 +73,10 @@ impl FsStore {
 
 /// The path from a folder.
 fn shown(top: &Path, path: &Path) -> String {
-    let parts = path.strip_prefix(top).unwrap_or(path).iter().map(|part| part.to_string_lossy());
+    let parts = path
+        .strip_prefix(top)
+        .unwrap_or(path)
+        .iter()
+        .map(|part| part.to_string_lossy());
     parts.collect::<Vec<_>>().join("/")
 }

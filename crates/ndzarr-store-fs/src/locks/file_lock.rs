@@ -77,7 +77,9 @@ impl FileLock {
     pub(crate) fn file(&self) -> io::Result<&Arc<File>> {
         match self {
             Self::Local(lock) => Ok(&lock.file),
-            Self::Portable(lease) => lease.made().ok_or_else(|| io::Error::other("it was published")),
+            Self::Portable(lease) => lease
+                .made()
+                .ok_or_else(|| io::Error::other("it was published")),
         }
     }
 
@@ -127,7 +129,10 @@ impl FileLock {
 }
 
 fn removed() -> io::Error {
-    io::Error::new(ErrorKind::NotFound, "it was removed in the meantime, with what it belongs to")
+    io::Error::new(
+        ErrorKind::NotFound,
+        "it was removed in the meantime, with what it belongs to",
+    )
 }
 
 impl LocalLock {
@@ -147,7 +152,11 @@ impl LocalLock {
     }
 
     fn flush(&self) -> io::Result<()> {
-        if self.reports_late { again(|| self.sys.flush(&self.file)) } else { Ok(()) }
+        if self.reports_late {
+            again(|| self.sys.flush(&self.file))
+        } else {
+            Ok(())
+        }
     }
 
     /// An erasure of a prefix removes temporaries under the lock of their key. The name may be that
@@ -171,7 +180,10 @@ impl LocalLock {
             return Ok(false);
         }
         if !held.is_file() {
-            return Err(io::Error::new(ErrorKind::InvalidInput, "the lock file is not a regular file"));
+            return Err(io::Error::new(
+                ErrorKind::InvalidInput,
+                "the lock file is not a regular file",
+            ));
         }
         if held.names > 1 {
             // A copy made of hard links: writes here would show there.

@@ -51,7 +51,9 @@ impl Lease {
         file: File,
     ) -> io::Result<Option<Self>> {
         let named = match again(|| sys.link_stat(path)) {
-            Ok(named) => again(|| sys.file_stat(&file)).map(|stat| (stat.file == named.file).then_some(stat)),
+            Ok(named) => {
+                again(|| sys.file_stat(&file)).map(|stat| (stat.file == named.file).then_some(stat))
+            }
             Err(e) => Err(e),
         };
         let device = match named {
@@ -89,7 +91,10 @@ impl Lease {
             let file = Arc::new(again(|| self.sys.create(&path))?);
             self.temporary = Some(Temporary { path, file });
         }
-        self.temporary.as_ref().map(|temporary| &temporary.file).ok_or_else(|| io::Error::other(Lost))
+        self.temporary
+            .as_ref()
+            .map(|temporary| &temporary.file)
+            .ok_or_else(|| io::Error::other(Lost))
     }
 
     /// The temporary, if there is one.
@@ -106,7 +111,11 @@ impl Lease {
     }
 
     pub(crate) fn check_old(&self) -> io::Result<()> {
-        if self.held.is_fresh() { Ok(()) } else { self.held.check() }
+        if self.held.is_fresh() {
+            Ok(())
+        } else {
+            self.held.check()
+        }
     }
 
     /// Makes the temporary the value at `path`.
@@ -119,7 +128,8 @@ impl Lease {
 
     /// Makes the temporary the value at `path`, whose lock this process holds.
     pub(crate) fn publish_under_lock_of(&mut self, path: &Path) -> io::Result<()> {
-        let held = renewal::held_by_this_process(&lock_path(path)).ok_or_else(|| io::Error::other(Lost))?;
+        let held = renewal::held_by_this_process(&lock_path(path))
+            .ok_or_else(|| io::Error::other(Lost))?;
         let Some(Temporary { path: own, .. }) = &mut self.temporary else {
             return Err(io::Error::other(Lost));
         };
@@ -131,7 +141,9 @@ impl Lease {
     }
 
     fn publish_as(&mut self, held: &Held, path: &Path) -> io::Result<()> {
-        let Some(temporary) = &self.temporary else { return Err(io::Error::other(Lost)) };
+        let Some(temporary) = &self.temporary else {
+            return Err(io::Error::other(Lost));
+        };
         gone_is_lost(again(|| self.sys.flush(&temporary.file)))?;
         held.check()?;
         renamed(replace(&*self.sys, &temporary.path, path), held)?;

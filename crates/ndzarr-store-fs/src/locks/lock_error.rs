@@ -45,7 +45,8 @@ impl fmt::Display for Shadowed {
 }
 
 impl Shadowed {
-    const WHAT: &str = "has a lock file that this file system does not tell apart from another file";
+    const WHAT: &str =
+        "has a lock file that this file system does not tell apart from another file";
 }
 
 impl Error for Shadowed {}
@@ -60,13 +61,23 @@ impl From<Shadowed> for io::Error {
 pub(crate) fn failure(action: &'static str, key: impl ToString, e: io::Error) -> StoreError {
     let inner = e.get_ref();
     if let Some(TooLong { waited, holder, .. }) = inner.and_then(|inner| inner.downcast_ref()) {
-        return StoreError::Busy { key: key.to_string(), waited: *waited, holder: holder.clone() };
+        return StoreError::Busy {
+            key: key.to_string(),
+            waited: *waited,
+            holder: holder.clone(),
+        };
     }
     if inner.is_some_and(|inner| inner.is::<Lost>()) {
-        return StoreError::LockLost { action, key: key.to_string() };
+        return StoreError::LockLost {
+            action,
+            key: key.to_string(),
+        };
     }
     if inner.is_some_and(|inner| inner.is::<Shadowed>()) {
-        return StoreError::InvalidKey { key: key.to_string(), what: Shadowed::WHAT };
+        return StoreError::InvalidKey {
+            key: key.to_string(),
+            what: Shadowed::WHAT,
+        };
     }
     StoreError::io(action, key, e)
 }

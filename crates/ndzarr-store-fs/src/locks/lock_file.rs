@@ -65,9 +65,19 @@ impl Found {
         }
         let stat = again(|| sys.file_stat(&file))?;
         if !stat.is_file() {
-            return Err(io::Error::new(ErrorKind::InvalidInput, "the lock file is not a regular file"));
+            return Err(io::Error::new(
+                ErrorKind::InvalidInput,
+                "the lock file is not a regular file",
+            ));
         }
-        Ok(Self { state: State { bytes, len: stat.size, modified: stat.modified }, file })
+        Ok(Self {
+            state: State {
+                bytes,
+                len: stat.size,
+                modified: stat.modified,
+            },
+            file,
+        })
     }
 
     pub(crate) fn byte_len(&self) -> u64 {
@@ -83,10 +93,15 @@ impl Found {
     }
 }
 
-/// Gives up a lock file that this process has made, after a failure: a full disk, say. It is no failure
-/// if another writer has taken it over while this process was stopped: Linux says EIO of a file of
-/// NFS 4 whose locks it has lost.
-pub(crate) fn give_up(sys: &dyn Syscalls, path: &Path, file: &File, failure: io::Error) -> io::Result<()> {
+/// Gives up a lock file that this process has made, after a failure: a full disk, say. It is no
+/// failure if another writer has taken it over while this process was stopped: Linux says EIO of a
+/// file of NFS 4 whose locks it has lost.
+pub(crate) fn give_up(
+    sys: &dyn Syscalls,
+    path: &Path,
+    file: &File,
+    failure: io::Error,
+) -> io::Result<()> {
     match leads_to(sys, path, file) {
         Ok(false) => return Ok(()),
         Ok(true) => drop(again(|| sys.unlink(path))),
@@ -97,7 +112,9 @@ pub(crate) fn give_up(sys: &dyn Syscalls, path: &Path, file: &File, failure: io:
 
 /// True if a path leads to this file, which is open.
 fn leads_to(sys: &dyn Syscalls, path: &Path, file: &File) -> io::Result<bool> {
-    let Some(found) = Found::at(sys, path)? else { return Ok(false) };
+    let Some(found) = Found::at(sys, path)? else {
+        return Ok(false);
+    };
     let named = again(|| sys.file_stat(&found.file));
     match named.and_then(|named| Ok(again(|| sys.file_stat(file))?.file == named.file)) {
         Err(e) if is_gone(&e) => Ok(false),
@@ -127,12 +144,21 @@ impl Watched {
             return now.saturating_sub(seen.since);
         }
         if watched.len() >= MAX_WATCHED {
-            let oldest = watched.iter().min_by_key(|(_, seen)| seen.since).map(|(path, _)| path.clone());
+            let oldest = watched
+                .iter()
+                .min_by_key(|(_, seen)| seen.since)
+                .map(|(path, _)| path.clone());
             if let Some(oldest) = oldest {
                 watched.remove(&oldest);
             }
         }
-        watched.insert(path.to_owned(), Seen { state: state.clone(), since: now });
+        watched.insert(
+            path.to_owned(),
+            Seen {
+                state: state.clone(),
+                since: now,
+            },
+        );
         Duration::ZERO
     }
 

@@ -60,7 +60,10 @@ impl Held {
         lease: Duration,
     ) -> Arc<Self> {
         let renewals = Renewals::on(device);
-        let renewed = Renewed { at: sys.now(), time: SystemTime::now() };
+        let renewed = Renewed {
+            at: sys.now(),
+            time: SystemTime::now(),
+        };
         let held = Arc::new(Self {
             sys: sys.clone(),
             path: path.to_owned(),
@@ -120,7 +123,9 @@ impl Held {
     /// Shows other hosts that its owner is alive.
     fn renew(&self) -> io::Result<()> {
         let file = again(|| self.sys.reopen(&self.path))?;
-        let Some(found) = Found::of(&*self.sys, file)? else { return Err(io::ErrorKind::NotFound.into()) };
+        let Some(found) = Found::of(&*self.sys, file)? else {
+            return Err(io::ErrorKind::NotFound.into());
+        };
         if !found.has_mark(&self.mark) {
             self.lost.store(true, Ordering::Relaxed);
             return Ok(());
@@ -139,7 +144,10 @@ impl Held {
     pub(crate) fn renew_in_time(&self) -> Duration {
         let every = self.lease / RENEWALS;
         // The clock is read once: it may become due before a second reading.
-        if let Some(left) = every.checked_sub(self.since_renewal()).filter(|left| !left.is_zero()) {
+        if let Some(left) = every
+            .checked_sub(self.since_renewal())
+            .filter(|left| !left.is_zero())
+        {
             return left;
         }
         match self.renew() {
@@ -194,9 +202,13 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// The lock of this lock file, if this process holds it.
 pub(crate) fn held_by_this_process(path: &Path) -> Option<Arc<Held>> {
     let of_devices = held(Renewals::of_this_process()).clone();
-    of_devices
-        .iter()
-        .find_map(|(_, renewals)| held(&renewals.state).held.iter().find(|held| held.path == path).cloned())
+    of_devices.iter().find_map(|(_, renewals)| {
+        held(&renewals.state)
+            .held
+            .iter()
+            .find(|held| held.path == path)
+            .cloned()
+    })
 }
 
 impl Renewals {
@@ -246,8 +258,13 @@ impl Renewals {
                 return;
             }
             drop(state);
-            let locks = locks.iter().filter(|lock| !lock.lost.load(Ordering::Relaxed));
-            let next = locks.map(|lock| lock.renew_in_time()).min().unwrap_or(Duration::from_secs(1));
+            let locks = locks
+                .iter()
+                .filter(|lock| !lock.lost.load(Ordering::Relaxed));
+            let next = locks
+                .map(|lock| lock.renew_in_time())
+                .min()
+                .unwrap_or(Duration::from_secs(1));
             state = held(&self.state);
             state.thread = Thread::Runs(Instant::now() + next);
             state = match self.changed.wait_timeout(state, next) {

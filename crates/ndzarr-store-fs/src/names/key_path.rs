@@ -35,7 +35,10 @@ fn below(root: &Path, whole: &str, segments: &str) -> Result<PathBuf, StoreError
     }
     for segment in segments.split('/') {
         if let Some(what) = refusal(segment) {
-            return Err(StoreError::InvalidKey { key: whole.to_owned(), what });
+            return Err(StoreError::InvalidKey {
+                key: whole.to_owned(),
+                what,
+            });
         }
         path.push(segment);
     }
@@ -48,20 +51,30 @@ fn refusal(segment: &str) -> Option<&'static str> {
     if has_lock_suffix(segment) {
         return Some("has a segment that ends in \".__lock\", as this store's lock files do");
     }
-    if cfg!(windows) { refusal_on_windows(segment) } else { None }
+    if cfg!(windows) {
+        refusal_on_windows(segment)
+    } else {
+        None
+    }
 }
 
 /// Drive letters, streams, devices, and names that Windows silently changes.
 fn refusal_on_windows(segment: &str) -> Option<&'static str> {
     const DEVICES: [&str; 6] = ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"];
     const PORTS: [&str; 12] = ["1", "2", "3", "4", "5", "6", "7", "8", "9", "¹", "²", "³"];
-    if segment.contains([':', '<', '>', '"', '|', '?', '*']) || segment.contains(|c: char| c < ' ') {
+    if segment.contains([':', '<', '>', '"', '|', '?', '*']) || segment.contains(|c: char| c < ' ')
+    {
         return Some("has a character that Windows keeps for itself");
     }
     if segment.ends_with(['.', ' ']) {
         return Some("has a segment that ends in a dot or a space, which Windows drops");
     }
-    let stem = segment.split('.').next().unwrap_or(segment).trim_end_matches(' ').to_ascii_uppercase();
+    let stem = segment
+        .split('.')
+        .next()
+        .unwrap_or(segment)
+        .trim_end_matches(' ')
+        .to_ascii_uppercase();
     let is_port = |name: &str| stem.strip_prefix(name).is_some_and(|n| PORTS.contains(&n));
     if DEVICES.contains(&stem.as_str()) || is_port("COM") || is_port("LPT") {
         return Some("has a segment that names a device of Windows");
@@ -77,7 +90,10 @@ mod tests {
     fn keys_lie_below_the_root() -> Result<(), StoreError> {
         let root = Path::new("/data");
         assert_eq!(of_key(root, &Key::new("a/c/0")?)?, Path::new("/data/a/c/0"));
-        assert_eq!(of_prefix(root, &Prefix::new("a/c/")?)?, Path::new("/data/a/c"));
+        assert_eq!(
+            of_prefix(root, &Prefix::new("a/c/")?)?,
+            Path::new("/data/a/c")
+        );
         assert_eq!(of_prefix(root, &Prefix::root())?, root);
         Ok(())
     }
@@ -85,8 +101,18 @@ mod tests {
     #[test]
     fn lock_files_are_no_values() -> Result<(), StoreError> {
         // The last one ends in the Kelvin sign, whose lower case is an ordinary "k".
-        for key in ["c0.__lock", "a.__lock/b", ".__lock", "c0.__LOCK", "a.__Lock/b", "c0.__loc\u{212a}"] {
-            assert!(of_key(Path::new("/data"), &Key::new(key)?).is_err(), "{key}");
+        for key in [
+            "c0.__lock",
+            "a.__lock/b",
+            ".__lock",
+            "c0.__LOCK",
+            "a.__Lock/b",
+            "c0.__loc\u{212a}",
+        ] {
+            assert!(
+                of_key(Path::new("/data"), &Key::new(key)?).is_err(),
+                "{key}"
+            );
             assert!(!is_segment(key.split('/').next().unwrap_or(key)), "{key}");
         }
         assert!(is_segment("c0__lock") && is_segment("c0.__locks") && is_segment("lock"));

@@ -161,12 +161,18 @@ impl Gone {
     }
 
     fn has(&self, folder: FileId, name: &OsStr) -> bool {
-        let is_link = self.link.as_ref().is_some_and(|(above, link)| *above == folder && link == name);
+        let is_link = self
+            .link
+            .as_ref()
+            .is_some_and(|(above, link)| *above == folder && link == name);
         is_link || self.folders.contains(&folder)
     }
 }
 
 /// The parts of a path, the last one first.
 fn reversed(path: &Path) -> Vec<OsString> {
-    path.components().rev().map(|part| part.as_os_str().to_owned()).collect()
+    path.components()
+        .rev()
+        .map(|part| part.as_os_str().to_owned())
+        .collect()
 }

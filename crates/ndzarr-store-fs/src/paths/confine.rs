@@ -26,7 +26,11 @@ impl FsStore {
 
     /// The path itself, or with [`Links::Confine`] its target inside the store; `None` if it does
     /// not exist.
-    pub(crate) fn confined(&self, key: impl ToString, path: PathBuf) -> Result<Option<PathBuf>, StoreError> {
+    pub(crate) fn confined(
+        &self,
+        key: impl ToString,
+        path: PathBuf,
+    ) -> Result<Option<PathBuf>, StoreError> {
         match self.links {
             Links::Follow => Ok(Some(path)),
             Links::Confine => {
@@ -54,7 +58,11 @@ impl FsStore {
         }
         let key = key.to_string();
         // Folders that do not exist yet will be real ones.
-        for folder in path.ancestors().skip(1).take_while(|folder| folder.starts_with(self.root())) {
+        for folder in path
+            .ancestors()
+            .skip(1)
+            .take_while(|folder| folder.starts_with(self.root()))
+        {
             if let Some(resolved) = self.resolve_inside(&key, folder)? {
                 let rest = path.strip_prefix(folder).unwrap_or(Path::new(""));
                 return Ok(Some(resolved.join(rest)));
@@ -67,7 +75,9 @@ impl FsStore {
     pub(crate) fn base(&self) -> Cow<'_, Path> {
         match self.links {
             Links::Follow => self.root().into(),
-            Links::Confine => again(|| self.sys.resolve(self.root())).map_or(self.root().into(), Cow::Owned),
+            Links::Confine => {
+                again(|| self.sys.resolve(self.root())).map_or(self.root().into(), Cow::Owned)
+            }
         }
     }
 
@@ -77,7 +87,9 @@ impl FsStore {
             Err(e) if is_absent(&e) => Ok(None),
             Err(e) => Err(StoreError::io("resolve the links of", key, e)),
         };
-        let (Some(root), Some(path)) = (resolve(self.root())?, resolve(path)?) else { return Ok(None) };
+        let (Some(root), Some(path)) = (resolve(self.root())?, resolve(path)?) else {
+            return Ok(None);
+        };
         if !path.starts_with(root) {
             let why = io::Error::new(
                 ErrorKind::PermissionDenied,

@@ -18,7 +18,11 @@ impl FsStore {
         if !self.sys.folds_names() {
             return Ok(true);
         }
-        let names = self.root().file_name().into_iter().chain(segments.split('/').map(AsRef::as_ref));
+        let names = self
+            .root()
+            .file_name()
+            .into_iter()
+            .chain(segments.split('/').map(AsRef::as_ref));
         match once_free(&*self.sys, || self.sys.path_of(file)) {
             Ok(found) if found.ends_with(names.collect::<PathBuf>()) => Ok(true),
             // A link on the path leads to another path, and not every system reports each path:
@@ -36,7 +40,10 @@ impl FsStore {
         let mut path = self.root().to_owned();
         for segment in segments.split('/') {
             path.push(segment);
-            if self.listed_name(&path, segments)?.is_none_or(|found| found != segment) {
+            if self
+                .listed_name(&path, segments)?
+                .is_none_or(|found| found != segment)
+            {
                 return Ok(false);
             }
         }
@@ -64,7 +71,10 @@ impl FsStore {
         {
             return Ok(());
         }
-        Err(StoreError::InvalidKey { key: key.to_string(), what: WHAT })
+        Err(StoreError::InvalidKey {
+            key: key.to_string(),
+            what: WHAT,
+        })
     }
 
     /// The name of a file, folder or link as its folder lists it; `None` if there is none.

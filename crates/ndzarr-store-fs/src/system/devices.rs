@@ -32,7 +32,10 @@ const ASK_AGAIN: Duration = Duration::from_secs(1);
 
 impl Devices {
     pub(crate) fn new(forced: Locking) -> Self {
-        Self { forced, known: PerProcess::new() }
+        Self {
+            forced,
+            known: PerProcess::new(),
+        }
     }
 
     fn known(&self) -> MutexGuard<'_, Vec<Known>> {
@@ -40,7 +43,12 @@ impl Devices {
     }
 
     /// The file system of a file on this device.
-    pub(crate) fn of(&self, sys: &dyn Syscalls, device: Device, file: &File) -> io::Result<FileSystem> {
+    pub(crate) fn of(
+        &self,
+        sys: &dyn Syscalls,
+        device: Device,
+        file: &File,
+    ) -> io::Result<FileSystem> {
         let now = sys.now();
         let is_it = |known: &&mut Known| known.device == device;
         if let Some(known) = self.known().iter_mut().find(is_it)
@@ -53,7 +61,11 @@ impl Devices {
         let mut devices = self.known();
         match devices.iter_mut().find(is_it) {
             Some(known) => (known.file_system, known.asked) = (file_system.clone(), now),
-            None => devices.push(Known { device, file_system: file_system.clone(), asked: now }),
+            None => devices.push(Known {
+                device,
+                file_system: file_system.clone(),
+                asked: now,
+            }),
         }
         Ok(file_system)
     }
@@ -73,12 +85,17 @@ impl Devices {
     /// True if a file on a device was found to stay as long as it is open.
     pub(crate) fn keep_open(&self) -> bool {
         let devices = self.known();
-        devices.iter().any(|known| !known.file_system.replaces_open())
+        devices
+            .iter()
+            .any(|known| !known.file_system.replaces_open())
     }
 
     /// True if devices are known, and all of them are local.
     pub(crate) fn are_local(&self) -> bool {
         let devices = self.known();
-        !devices.is_empty() && devices.iter().all(|known| known.file_system.locking() == Locking::Local)
+        !devices.is_empty()
+            && devices
+                .iter()
+                .all(|known| known.file_system.locking() == Locking::Local)
     }
 }

@@ -57,7 +57,11 @@ impl FileSystem {
     }
 
     pub(crate) fn forced(self, locking: Locking) -> Self {
-        if locking == Locking::Auto { self } else { Self { locking, ..self } }
+        if locking == Locking::Auto {
+            self
+        } else {
+            Self { locking, ..self }
+        }
     }
 
     /// Of Linux, by the number that `statfs` gives (`linux/magic.h`, and the sources of those that
@@ -108,13 +112,20 @@ impl FileSystem {
             (0x786f_4256, "vboxsf"),
         ];
         const IN_TWO_STEPS: [&str; 4] = ["nfs", "smb", "cifs", "smb2"];
-        let find =
-            |table: &[(u32, &'static str)]| table.iter().find(|(n, _)| *n == number).map(|(_, name)| *name);
+        let find = |table: &[(u32, &'static str)]| {
+            table
+                .iter()
+                .find(|(n, _)| *n == number)
+                .map(|(_, name)| *name)
+        };
         match (find(&LOCAL), find(&OTHERS)) {
             (Some(name), _) => Self::new(name, Locking::Local),
             (None, Some(name)) => {
                 let replaces_open = !IN_TWO_STEPS.contains(&name);
-                Self { replaces_open, ..Self::new(name, Locking::Portable) }
+                Self {
+                    replaces_open,
+                    ..Self::new(name, Locking::Portable)
+                }
             }
             (None, None) => Self::new(format!("unknown ({number:#x})"), Locking::Portable),
         }
@@ -123,10 +134,18 @@ impl FileSystem {
     /// Of macOS and the BSDs, by the name that `statfs` gives.
     #[cfg(any(test, not(any(target_os = "linux", target_os = "android", windows))))]
     pub(crate) fn of_name(name: &str) -> Self {
-        const LOCAL: [&str; 9] =
-            ["apfs", "hfs", "ufs", "zfs", "tmpfs", "msdos", "msdosfs", "exfat", "hammer2"];
-        let locking = if LOCAL.contains(&name) { Locking::Local } else { Locking::Portable };
-        Self { replaces_open: !["nfs", "smbfs"].contains(&name), ..Self::new(name.to_owned(), locking) }
+        const LOCAL: [&str; 9] = [
+            "apfs", "hfs", "ufs", "zfs", "tmpfs", "msdos", "msdosfs", "exfat", "hammer2",
+        ];
+        let locking = if LOCAL.contains(&name) {
+            Locking::Local
+        } else {
+            Locking::Portable
+        };
+        Self {
+            replaces_open: !["nfs", "smbfs"].contains(&name),
+            ..Self::new(name.to_owned(), locking)
+        }
     }
 
     /// Of Windows, by the name and the flags that `GetVolumeInformationByHandleW` returns.
@@ -143,13 +162,23 @@ impl FileSystem {
         // The flags of a share are those of the server's volume, but its clients do not pass POSIX
         // semantics on.
         let replaces_open = place == Place::Drive && flags & SUPPORTS_POSIX_UNLINK_RENAME != 0;
-        Self { name, locking, replaces_open, reports_late: locking == Locking::Portable }
+        Self {
+            name,
+            locking,
+            replaces_open,
+            reports_late: locking == Locking::Portable,
+        }
     }
 
     #[cfg(any(test, not(windows)))]
     fn new(name: impl Into<Cow<'static, str>>, locking: Locking) -> Self {
         let reports_late = locking == Locking::Portable;
-        Self { name: name.into(), locking, replaces_open: true, reports_late }
+        Self {
+            name: name.into(),
+            locking,
+            replaces_open: true,
+            reports_late,
+        }
     }
 }
 
@@ -190,7 +219,10 @@ mod tests {
         for name in ["nfs", "smbfs"] {
             assert!(!FileSystem::of_name(name).replaces_open());
         }
-        assert!(FileSystem::of_number(0xef53).replaces_open() && FileSystem::of_name("apfs").replaces_open());
+        assert!(
+            FileSystem::of_number(0xef53).replaces_open()
+                && FileSystem::of_name("apfs").replaces_open()
+        );
     }
 
     /// The names are those that `fsutil fsinfo volumeinfo` shows.
@@ -201,8 +233,22 @@ mod tests {
             ("NTFS", POSIX, Place::Drive, "NTFS", Locking::Local, true),
             ("NTFS", 0, Place::Drive, "NTFS", Locking::Local, false),
             ("exFAT", 0, Place::Drive, "exFAT", Locking::Local, false),
-            ("FUSE-sshfs", 0, Place::Drive, "FUSE-sshfs", Locking::Portable, false),
-            ("NTFS", POSIX, Place::Share, "NTFS on a share", Locking::Portable, false),
+            (
+                "FUSE-sshfs",
+                0,
+                Place::Drive,
+                "FUSE-sshfs",
+                Locking::Portable,
+                false,
+            ),
+            (
+                "NTFS",
+                POSIX,
+                Place::Share,
+                "NTFS on a share",
+                Locking::Portable,
+                false,
+            ),
         ] {
             let found = FileSystem::of_volume(name, flags, place);
             assert_eq!(

@@ -70,13 +70,21 @@ pub(crate) fn process_start(process: u32) -> io::Result<Option<String>> {
         // Without /proc no process can be checked.
         Err(e) if e.kind() == io::ErrorKind::NotFound && fs::exists("/proc/self/stat")? => {
             // With `hidepid`, /proc shows no processes of other users.
-            return if exists(process) { Err(io::ErrorKind::PermissionDenied.into()) } else { Ok(None) };
+            return if exists(process) {
+                Err(io::ErrorKind::PermissionDenied.into())
+            } else {
+                Ok(None)
+            };
         }
         Err(e) => return Err(e),
     };
     // The name of the program, in parentheses, may contain anything. The state follows it, and the
     // time is the 22nd word.
-    let mut words = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+    let mut words = stat
+        .rsplit(')')
+        .next()
+        .unwrap_or_default()
+        .split_whitespace();
     let (Some(state), Some(start)) = (words.next(), words.nth(18)) else {
         return Err(io::ErrorKind::InvalidData.into());
     };
@@ -90,7 +98,9 @@ mod tests {
 
     #[test]
     fn only_a_process_that_has_ended_is_missing() {
-        let mut child = std::process::Command::new("true").spawn().expect("it starts");
+        let mut child = std::process::Command::new("true")
+            .spawn()
+            .expect("it starts");
         child.wait().expect("it ends");
         assert!(!exists(child.id()));
         assert!(exists(std::process::id()));
@@ -101,7 +111,11 @@ mod tests {
 
     #[test]
     fn a_thread_knows_when_its_process_was_started() {
-        let start = || process_start(std::process::id()).expect("/proc exists").expect("it runs");
+        let start = || {
+            process_start(std::process::id())
+                .expect("/proc exists")
+                .expect("it runs")
+        };
         std::thread::sleep(std::time::Duration::from_millis(30));
         assert_eq!(std::thread::spawn(start).join().expect("no panic"), start());
     }

@@ -19,8 +19,8 @@ pub(crate) struct Identity {
     times: [i128; 2],
 }
 
-/// Two files of one number, size and time on two devices are copies. Wine does not know the device of
-/// a file that was renamed while it was open.
+/// Two files of one number, size and time on two devices are copies. Wine does not know the device
+/// of a file that was renamed while it was open.
 impl PartialEq for Identity {
     fn eq(&self, other: &Self) -> bool {
         (self.file.number, self.size, self.times) == (other.file.number, other.size, other.times)
@@ -42,8 +42,18 @@ pub(crate) struct Pinned {
 impl Pinned {
     /// A pin of the same state that does not keep the file open.
     pub(crate) fn light(&self) -> Option<Pin> {
-        let Self { identity, is_settled, .. } = self;
-        let light = || Pin::new(Self { file: None, identity: identity.clone(), is_settled: true });
+        let Self {
+            identity,
+            is_settled,
+            ..
+        } = self;
+        let light = || {
+            Pin::new(Self {
+                file: None,
+                identity: identity.clone(),
+                is_settled: true,
+            })
+        };
         is_settled.then(light)
     }
 }
@@ -67,7 +77,11 @@ fn now() -> i128 {
 
 impl Identity {
     pub(crate) fn of(stat: &Stat) -> Self {
-        Self { file: stat.file, size: stat.size, times: [stat.modified, stat.changed] }
+        Self {
+            file: stat.file,
+            size: stat.size,
+            times: [stat.modified, stat.changed],
+        }
     }
 
     pub(crate) fn size(&self) -> u64 {
@@ -88,7 +102,9 @@ impl Identity {
     /// True if the file was touched a moment ago.
     pub(crate) fn is_recent(&self) -> bool {
         let now = now();
-        self.times.iter().any(|time| (now - RECENT..=now + RECENT).contains(time))
+        self.times
+            .iter()
+            .any(|time| (now - RECENT..=now + RECENT).contains(time))
     }
 
     /// True if its times distinguish two states of it that follow each other soon. sshfs and others
@@ -101,7 +117,11 @@ impl Identity {
     /// too coarse to tell them apart.
     pub(crate) fn next_time(&self) -> Option<SystemTime> {
         let [modified, _] = self.times;
-        let step = if modified % SECOND == 0 { COARSEST } else { COARSE };
+        let step = if modified % SECOND == 0 {
+            COARSEST
+        } else {
+            COARSE
+        };
         let next = u64::try_from(now().max(modified + step)).ok()?;
         (!self.is_precise()).then(|| UNIX_EPOCH + Duration::from_nanos(next))
     }

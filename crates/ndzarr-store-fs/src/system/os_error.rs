@@ -11,7 +11,11 @@ pub(crate) fn is_absent(e: &io::Error) -> bool {
 /// True if this error means that there is nothing of this name, or no folder for it.
 pub(crate) fn is_not_found(e: &io::Error) -> bool {
     // To std, "not found" is also a server, a share or a drive that cannot be reached.
-    const UNREACHABLE: [i32; 3] = [windows::BAD_NETPATH, windows::BAD_NET_NAME, windows::INVALID_DRIVE];
+    const UNREACHABLE: [i32; 3] = [
+        windows::BAD_NETPATH,
+        windows::BAD_NET_NAME,
+        windows::INVALID_DRIVE,
+    ];
     e.kind() == ErrorKind::NotFound && !is_one_of(e, &UNREACHABLE)
 }
 
@@ -74,7 +78,14 @@ pub(crate) fn is_refusal(e: &io::Error) -> bool {
     {
         return true;
     }
-    is_one_of(e, &[windows::ACCESS_DENIED, windows::DELETE_PENDING, windows::SHARING_VIOLATION])
+    is_one_of(
+        e,
+        &[
+            windows::ACCESS_DENIED,
+            windows::DELETE_PENDING,
+            windows::SHARING_VIOLATION,
+        ],
+    )
 }
 
 /// True if this error may end when another process closes a file: EBUSY of shares that a Windows
@@ -104,7 +115,8 @@ pub(crate) fn blame_users(e: io::Error) -> io::Error {
 pub(crate) fn blame_leases(e: io::Error) -> io::Error {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     if e.raw_os_error() == Some(rustix::io::Errno::INVAL.raw_os_error()) {
-        let why = format!("{e}; Linux says so of a share of SMB that is not mounted with `nolease`");
+        let why =
+            format!("{e}; Linux says so of a share of SMB that is not mounted with `nolease`");
         return io::Error::new(e.kind(), why);
     }
     e
@@ -112,7 +124,9 @@ pub(crate) fn blame_leases(e: io::Error) -> io::Error {
 
 /// True if this is one of these errors of Windows.
 fn is_one_of(e: &io::Error, errors: &[i32]) -> bool {
-    cfg!(windows) && e.raw_os_error().is_some_and(|number| errors.contains(&number))
+    cfg!(windows)
+        && e.raw_os_error()
+            .is_some_and(|number| errors.contains(&number))
 }
 
 /// The numbers of `winerror.h`.

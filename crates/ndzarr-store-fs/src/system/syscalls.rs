@@ -1,6 +1,9 @@
 //! Every call to the operating system, in one trait, so that tests can make each fail.
 
-#[cfg(any(all(test, unix), not(any(target_os = "linux", target_os = "android", windows))))]
+#[cfg(any(
+    all(test, unix),
+    not(any(target_os = "linux", target_os = "android", windows))
+))]
 pub(crate) mod flock;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod kernel_lease;
@@ -58,7 +61,11 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
 
     /// Creates and opens a file to read and write; it must not exist yet.
     fn create(&self, path: &Path) -> io::Result<File> {
-        OpenOptions::new().read(true).write(true).create_new(true).open(path)
+        OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .open(path)
     }
 
     /// Opens an existing file to read and write, not through a symbolic link.
@@ -88,7 +95,14 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
 
     /// Copies up to `len` bytes from one file to another within the file system, and gives their
     /// number. `Unsupported` if it cannot.
-    fn copy(&self, from: &File, from_at: u64, to: &File, to_at: u64, len: u64) -> io::Result<usize> {
+    fn copy(
+        &self,
+        from: &File,
+        from_at: u64,
+        to: &File,
+        to_at: u64,
+        len: u64,
+    ) -> io::Result<usize> {
         platform::copy(from, from_at, to, to_at, len)
     }
 
@@ -159,8 +173,8 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
         platform::path_of(file)
     }
 
-    /// Locks a part of a file against every other open descriptor of it; `false` if it is locked and
-    /// `wait` says not to wait.
+    /// Locks a part of a file against every other open descriptor of it; `false` if it is locked
+    /// and `wait` says not to wait.
     fn lock(&self, file: &File, part: Part, wait: Wait<'_>) -> io::Result<bool> {
         locks::lock(file, part, wait)
     }
@@ -170,8 +184,8 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
         locks::unlock(file)
     }
 
-    /// Tries to lock a part of a file that is open only to read, against writers that lock it; `false` when
-    /// one of them holds it.
+    /// Tries to lock a part of a file that is open only to read, against writers that lock it;
+    /// `false` when one of them holds it.
     fn lock_to_read(&self, file: &File, part: Part) -> io::Result<bool> {
         locks::lock_to_read(file, part)
     }
@@ -217,7 +231,11 @@ pub(crate) trait Syscalls: fmt::Debug + Send + Sync {
     fn now(&self) -> Duration {
         // Of this process: the copy of a child that was forked at its first use may be locked.
         static START: PerProcess<Instant> = PerProcess::new();
-        START.inherited(Instant::now, |start| Some(start.elapsed()), Instant::elapsed)
+        START.inherited(
+            Instant::now,
+            |start| Some(start.elapsed()),
+            Instant::elapsed,
+        )
     }
 
     /// Lets some time pass.
@@ -267,8 +285,8 @@ impl Syscalls for System {}
 pub(crate) fn replace(sys: &dyn Syscalls, from: &Path, to: &Path) -> io::Result<()> {
     let exists = |path: &Path| again(|| sys.link_stat(path)).is_ok();
     once_closed(sys, || match sys.rename(from, to) {
-        // Linux removes an open value from a share of SMB to replace it, which the server carries out only
-        // once it is closed. Until then nothing can have its name.
+        // Linux removes an open value from a share of SMB to replace it, which the server carries
+        // out only once it is closed. Until then nothing can have its name.
         Err(e) if is_not_found(&e) && exists(from) && to.parent().is_some_and(exists) => {
             Err(io::ErrorKind::ResourceBusy.into())
         }
@@ -282,13 +300,19 @@ const MOMENT: Duration = Duration::from_millis(500);
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Carries on after interruptions, and while the file is in the hands of others for a moment.
-pub(crate) fn once_free<T>(sys: &dyn Syscalls, call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+pub(crate) fn once_free<T>(
+    sys: &dyn Syscalls,
+    call: impl FnMut() -> io::Result<T>,
+) -> io::Result<T> {
     while_in_use(sys, MOMENT, call)
 }
 
 /// Carries on after interruptions, and while the file is open elsewhere, which protects it where
 /// the file system does not replace or remove open files; for ten seconds at most.
-pub(crate) fn once_closed<T>(sys: &dyn Syscalls, call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+pub(crate) fn once_closed<T>(
+    sys: &dyn Syscalls,
+    call: impl FnMut() -> io::Result<T>,
+) -> io::Result<T> {
     while_in_use(sys, PATIENCE, call).map_err(blame_users)
 }
 

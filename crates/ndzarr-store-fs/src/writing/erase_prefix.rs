@@ -32,15 +32,22 @@ impl FsStore {
         let path = if prefix.as_str().is_empty() {
             path
         } else {
-            let Some(path) = self.confined_parent(prefix, path)? else { return Ok(()) };
+            let Some(path) = self.confined_parent(prefix, path)? else {
+                return Ok(());
+            };
             path
         };
         let failed = |e: io::Error| {
-            let file =
-                waited_for(&e).and_then(|file| Some(file.strip_prefix(&path).ok()?.to_str()?.to_owned()));
+            let file = waited_for(&e)
+                .and_then(|file| Some(file.strip_prefix(&path).ok()?.to_str()?.to_owned()));
             failure("erase", format!("{prefix}{}", file.unwrap_or_default()), e)
         };
-        let erasure = Erasure { store: self, wait, start: self.sys.now(), leaves_locks: Cell::new(false) };
+        let erasure = Erasure {
+            store: self,
+            wait,
+            start: self.sys.now(),
+            leaves_locks: Cell::new(false),
+        };
         if prefix.as_str().is_empty() {
             return erasure.empty(&path).map_err(failed);
         }
@@ -52,7 +59,9 @@ impl FsStore {
             // A link to a folder is removed, its target stays. A link to a file is a value next to
             // the prefix, not below it.
             Ok(entry) if entry.is_symlink() => match again(|| self.sys.stat(&path)) {
-                Ok(target) if target.is_dir() => again(|| self.sys.unlink(&path)).map_err(failed)?,
+                Ok(target) if target.is_dir() => {
+                    again(|| self.sys.unlink(&path)).map_err(failed)?
+                }
                 _ => return Ok(()),
             },
             Ok(_) => return Ok(()),
@@ -73,7 +82,9 @@ impl Erasure<'_> {
         for _ in 0..ATTEMPTS {
             self.empty(folder)?;
             match once_free(&*self.store.sys, || self.store.sys.remove_folder(folder)) {
-                Err(e) if e.kind() == ErrorKind::DirectoryNotEmpty && self.leaves_locks.get() => break,
+                Err(e) if e.kind() == ErrorKind::DirectoryNotEmpty && self.leaves_locks.get() => {
+                    break;
+                }
                 Err(e) if e.kind() == ErrorKind::DirectoryNotEmpty => {}
                 // sshfs reports this for a folder that is not empty.
                 Err(e) if e.kind() == ErrorKind::PermissionDenied && self.has_entries(folder) => {}
@@ -98,11 +109,14 @@ impl Erasure<'_> {
         for entry in entries {
             let entry = entry?;
             let is_first = entry.file_type().is_ok_and(|kind| kind.is_file())
-                && entry
-                    .file_name()
-                    .to_str()
-                    .is_some_and(|name| !is_numbered(name.strip_suffix(LOCK_SUFFIX).unwrap_or(name)));
-            if is_first { self.remove_entry(&entry)? } else { later.push(entry) }
+                && entry.file_name().to_str().is_some_and(|name| {
+                    !is_numbered(name.strip_suffix(LOCK_SUFFIX).unwrap_or(name))
+                });
+            if is_first {
+                self.remove_entry(&entry)?
+            } else {
+                later.push(entry)
+            }
         }
         // An entry that may not be removed does not keep the others.
         let mut outcome = Ok(());
@@ -124,7 +138,8 @@ impl Erasure<'_> {
             // A link is not a lock, whatever its name.
             Ok(kind)
                 if kind.is_symlink()
-                    && (name.is_some_and(|name| name.ends_with(LOCK_SUFFIX)) || !leads_to_file(&path)) =>
+                    && (name.is_some_and(|name| name.ends_with(LOCK_SUFFIX))
+                        || !leads_to_file(&path)) =>
             {
                 absent_is_fine(again(|| self.store.sys.unlink(&path)))
             }
@@ -141,7 +156,9 @@ impl Erasure<'_> {
         if is_removed(of) {
             let removed = again(|| self.store.sys.unlink(path));
             // Windows may keep it for as long as it is open, with or without an error.
-            if removed.as_ref().is_err_and(is_in_use) || again(|| self.store.sys.link_stat(path)).is_ok() {
+            if removed.as_ref().is_err_and(is_in_use)
+                || again(|| self.store.sys.link_stat(path)).is_ok()
+            {
                 self.leaves_locks.set(true);
                 return Ok(());
             }
@@ -161,7 +178,9 @@ impl Erasure<'_> {
     /// Removes a file under its lock: a writer that has read it and will replace it comes before or
     /// after.
     fn remove_value(&self, path: &Path) -> io::Result<()> {
-        self.under_lock(path, || once_closed(&*self.store.sys, || self.store.sys.unlink(path)))
+        self.under_lock(path, || {
+            once_closed(&*self.store.sys, || self.store.sys.unlink(path))
+        })
     }
 
     fn under_lock(&self, path: &Path, remove: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
@@ -177,7 +196,12 @@ impl Erasure<'_> {
             Ok(Take::Held(lock)) => Some(lock),
             Ok(Take::Busy) => {
                 let waited = self.store.sys.now().saturating_sub(self.start);
-                return Err(TooLong { lock: lock_path(path), waited, holder: None }.into());
+                return Err(TooLong {
+                    lock: lock_path(path),
+                    waited,
+                    holder: None,
+                }
+                .into());
             }
             Ok(Take::Unsupported) => {
                 // In a shortage of locks another writer may hold it.

@@ -32,7 +32,9 @@ impl FsStore {
             match self.make(folder) {
                 Err(e) if !is_not_found(&e) => return Err(e),
                 // Windows reports a missing folder where a file has the name of one.
-                Err(_) | Ok(0) if self.is_below_file(folder) => return Err(ErrorKind::NotADirectory.into()),
+                Err(_) | Ok(0) if self.is_below_file(folder) => {
+                    return Err(ErrorKind::NotADirectory.into());
+                }
                 Err(e) => last = Some(e),
                 Ok(0) => {}
                 // Assigns only the field: dropping the whole value would remove the folders.
@@ -43,12 +45,20 @@ impl FsStore {
     }
 
     fn is_below_file(&self, folder: &Path) -> bool {
-        let mut found = folder.ancestors().map(|above| again(|| self.sys.stat(above)));
-        found.find_map(Result::ok).is_some_and(|above| !above.is_dir())
+        let mut found = folder
+            .ancestors()
+            .map(|above| again(|| self.sys.stat(above)));
+        found
+            .find_map(Result::ok)
+            .is_some_and(|above| !above.is_dir())
     }
 
     /// Takes the lock of a path, whose folder is created if it does not exist.
-    pub(crate) fn take_in_folder(&self, path: &Path, wait: Wait<'_>) -> io::Result<(Take, MadeFolders)> {
+    pub(crate) fn take_in_folder(
+        &self,
+        path: &Path,
+        wait: Wait<'_>,
+    ) -> io::Result<(Take, MadeFolders)> {
         self.in_folder(path, || {
             Ok(match self.locks.take(path, wait)? {
                 Take::NoFolder => None,
@@ -65,9 +75,13 @@ impl FsStore {
         match once_free(&*self.sys, || self.sys.make_folder(folder)) {
             Ok(()) => {}
             // Another process, which made it a moment ago, may not have synced it yet.
-            Err(e) if self.exists_already(folder, &e) => return self.sync_entry(folder).map(|()| 0),
+            Err(e) if self.exists_already(folder, &e) => {
+                return self.sync_entry(folder).map(|()| 0);
+            }
             Err(e) if is_not_found(&e) => {
-                let Some(parent) = folder.parent() else { return Err(e) };
+                let Some(parent) = folder.parent() else {
+                    return Err(e);
+                };
                 above = self.make(parent)?;
                 match again(|| self.sys.make_folder(folder)) {
                     Err(e) if !self.exists_already(folder, &e) => return Err(e),
@@ -84,7 +98,9 @@ impl FsStore {
     fn exists_already(&self, folder: &Path, e: &io::Error) -> bool {
         match e.kind() {
             ErrorKind::AlreadyExists => true,
-            ErrorKind::PermissionDenied => again(|| self.sys.stat(folder)).is_ok_and(|stat| stat.is_dir()),
+            ErrorKind::PermissionDenied => {
+                again(|| self.sys.stat(folder)).is_ok_and(|stat| stat.is_dir())
+            }
             _ => false,
         }
     }
@@ -109,7 +125,9 @@ impl FsStore {
     /// Syncs the entry of `path` in its folder, if the settings say so.
     pub(crate) fn sync_entry(&self, path: &Path) -> io::Result<()> {
         match path.parent() {
-            Some(folder) if self.durability == Durability::Full => again(|| self.sys.sync_folder(folder)),
+            Some(folder) if self.durability == Durability::Full => {
+                again(|| self.sys.sync_folder(folder))
+            }
             _ => Ok(()),
         }
     }

@@ -31,11 +31,19 @@ pub(crate) struct FsKeyLock {
 impl FsStore {
     pub(crate) fn take_lock(&self, key: &Key, wait: Wait<'_>) -> Result<Locked, StoreError> {
         let path = self.path_to_write(key)?;
-        let (take, folders) = self.take_in_folder(&path, wait).map_err(|e| failure("lock", key, e))?;
+        let (take, folders) = self
+            .take_in_folder(&path, wait)
+            .map_err(|e| failure("lock", key, e))?;
         match take {
             Take::Held(lock) => {
                 self.refuse_other_spelling(key, &path, lock.lock_file(), "")?;
-                Ok(Locked::Held(Box::new(FsKeyLock::new(self.clone(), key.clone(), path, lock, folders))))
+                Ok(Locked::Held(Box::new(FsKeyLock::new(
+                    self.clone(),
+                    key.clone(),
+                    path,
+                    lock,
+                    folders,
+                ))))
             }
             Take::Busy => Ok(Locked::Busy),
             Take::Unsupported | Take::NoFolder => Ok(Locked::Unsupported),
@@ -44,8 +52,22 @@ impl FsStore {
 }
 
 impl FsKeyLock {
-    pub(crate) fn new(store: FsStore, key: Key, path: PathBuf, lock: FileLock, folders: MadeFolders) -> Self {
-        Self { store, key, path, lock, value: NewValue::default(), value_lock: None, folders }
+    pub(crate) fn new(
+        store: FsStore,
+        key: Key,
+        path: PathBuf,
+        lock: FileLock,
+        folders: MadeFolders,
+    ) -> Self {
+        Self {
+            store,
+            key,
+            path,
+            lock,
+            value: NewValue::default(),
+            value_lock: None,
+            folders,
+        }
     }
 }
 
@@ -56,7 +78,11 @@ impl KeyLock for FsKeyLock {
             return Ok(true);
         }
         let limit = self.store.locks.timeout();
-        match self.store.lock_value(&self.path, wait, limit).map_err(|e| failure("lock", &self.key, e))? {
+        match self
+            .store
+            .lock_value(&self.path, wait, limit)
+            .map_err(|e| failure("lock", &self.key, e))?
+        {
             TakeValue::Held(lock) => self.value_lock = Some(lock),
             TakeValue::None => {}
             TakeValue::Busy => return Ok(false),
@@ -67,7 +93,9 @@ impl KeyLock for FsKeyLock {
     fn fetch(&mut self, of: Of, want: Want) -> Result<Fetched, StoreError> {
         let fetched = self.store.read(&self.key, &of, &want);
         // A read that took longer than the lock lasts may include parts written by another writer.
-        self.lock.check_old().map_err(|e| failure("read", &self.key, e))?;
+        self.lock
+            .check_old()
+            .map_err(|e| failure("read", &self.key, e))?;
         fetched
     }
 
@@ -86,18 +114,29 @@ impl KeyLock for FsKeyLock {
     }
 
     fn copy_at(&mut self, at: u64, pin: &Pin, range: Range<u64>) -> Result<bool, StoreError> {
-        let Some(Pinned { file: Some(old), .. }) = pin.get::<Pinned>() else { return Ok(false) };
+        let Some(Pinned {
+            file: Some(old), ..
+        }) = pin.get::<Pinned>()
+        else {
+            return Ok(false);
+        };
         let sys = &*self.store.sys;
         let lock = &mut self.lock;
-        let copied = lock.new_value().and_then(|file| self.value.copy_at(sys, file, at, old, range));
+        let copied = lock
+            .new_value()
+            .and_then(|file| self.value.copy_at(sys, file, at, old, range));
         let copied = copied.map_err(|e| failure("write", &self.key, self.lock.blame(e)))?;
         // The old file may be one that another host has written into.
-        self.lock.check_old().map_err(|e| failure("read", &self.key, e))?;
+        self.lock
+            .check_old()
+            .map_err(|e| failure("read", &self.key, e))?;
         Ok(copied)
     }
 
     fn check(&mut self) -> Result<(), StoreError> {
-        self.lock.check_old().map_err(|e| failure("keep the lock of", &self.key, e))
+        self.lock
+            .check_old()
+            .map_err(|e| failure("keep the lock of", &self.key, e))
     }
 
     fn publish(mut self: Box<Self>) -> Result<Pin, StoreError> {
@@ -108,12 +147,16 @@ impl KeyLock for FsKeyLock {
             let time = self.store.time_of_next(&self.path);
             let finished = self.value.finish(&*self.store.sys, &file, level, time);
             finished.map_err(|e| ("sync", self.lock.blame(e)))?;
-            self.lock.rename_over(&self.path).map_err(failed("publish"))?;
+            self.lock
+                .rename_over(&self.path)
+                .map_err(failed("publish"))?;
             self.folders.keep();
             if let Some(value_lock) = self.value_lock.take() {
                 value_lock.hand_over();
             }
-            self.store.sync_entry(&self.path).map_err(failed("sync the folder of"))?;
+            self.store
+                .sync_entry(&self.path)
+                .map_err(failed("sync the folder of"))?;
             // Renaming touches the file, so its identity is taken afterwards.
             Ok(self.store.pin(file))
         };
@@ -121,7 +164,14 @@ impl KeyLock for FsKeyLock {
     }
 
     fn erase(self: Box<Self>) -> Result<(), StoreError> {
-        let Self { store, key, path, lock, value_lock, .. } = *self;
+        let Self {
+            store,
+            key,
+            path,
+            lock,
+            value_lock,
+            ..
+        } = *self;
         lock.check().map_err(|e| failure("erase", &key, e))?;
         store.unlink(&key, &path)?;
         if let Some(value_lock) = value_lock {

@@ -39,7 +39,9 @@ impl FsStore {
             let part = format!(".part{number}");
             let mut name = OsString::from(&path);
             name.push(&part);
-            let (take, mut folders) = self.take_in_folder(name.as_ref(), Wait::Try).map_err(failed)?;
+            let (take, mut folders) = self
+                .take_in_folder(name.as_ref(), Wait::Try)
+                .map_err(failed)?;
             match take {
                 Take::Held(mut lock) => {
                     self.refuse_other_spelling(key, &path, lock.lock_file(), &part)?;
@@ -65,14 +67,18 @@ impl FsStore {
 
 impl FsTemporary {
     fn lock(&self) -> io::Result<&FileLock> {
-        self.lock.as_ref().ok_or_else(|| io::Error::other("it was published"))
+        self.lock
+            .as_ref()
+            .ok_or_else(|| io::Error::other("it was published"))
     }
 
     fn write(&self, at: u64, part: &[u8]) -> Result<(), StoreError> {
         let write = || {
             let lock = self.lock()?;
             if !lock.is_own() {
-                return Err(io::Error::other("another process writes it, from which this one was forked"));
+                return Err(io::Error::other(
+                    "another process writes it, from which this one was forked",
+                ));
             }
             NewValue::default().write_at(&*self.store.sys, lock.file()?, at, part)
         };
@@ -106,14 +112,22 @@ impl Temporary for FsTemporary {
                 return Err(("publish", io::Error::other("it was published")));
             };
             if this.failed.load(Ordering::Relaxed) {
-                return Err(("publish", io::Error::other("a part of it could not be written before")));
+                return Err((
+                    "publish",
+                    io::Error::other("a part of it could not be written before"),
+                ));
             }
             let file = lock.file().map_err(failed("publish"))?.clone();
             let level = this.store.durability.of(&this.key);
             let time = this.store.time_of_next(&this.path);
-            NewValue::default().finish(&*this.store.sys, &file, level, time).map_err(failed("sync"))?;
-            lock.rename_over_locked(&this.path).map_err(failed("publish"))?;
-            this.store.sync_entry(&this.path).map_err(failed("sync the folder of"))?;
+            NewValue::default()
+                .finish(&*this.store.sys, &file, level, time)
+                .map_err(failed("sync"))?;
+            lock.rename_over_locked(&this.path)
+                .map_err(failed("publish"))?;
+            this.store
+                .sync_entry(&this.path)
+                .map_err(failed("sync the folder of"))?;
             Ok(this.store.pin(file))
         };
         let published = publish().map_err(|(action, e)| failure(action, &self.key, e));

@@ -1,4 +1,5 @@
-//! The lock that other programs take on the file of a value itself, to write it in place: Java N5 does.
+//! The lock that other programs take on the file of a value itself, to write it in place: Java N5
+//! does.
 
 use std::fs::File;
 use std::io;
@@ -56,8 +57,8 @@ impl FsStore {
         wait: Wait<'_>,
         limit: Option<Duration>,
     ) -> io::Result<TakeValue> {
-        // Elsewhere locks of this store do not exclude those of Java, and an open file may be in the way
-        // of the one that replaces it.
+        // Elsewhere locks of this store do not exclude those of Java, and an open file may be in
+        // the way of the one that replaces it.
         if !cfg!(any(target_os = "linux", target_os = "android")) {
             return Ok(TakeValue::None);
         }
@@ -83,7 +84,12 @@ impl FsStore {
             let left = limit.map_or(pause, |limit| limit.saturating_sub(waited));
             if left.is_zero() {
                 let holder = Some(HOLDER.to_owned());
-                return Err(TooLong { lock: lock_path(path), waited, holder }.into());
+                return Err(TooLong {
+                    lock: lock_path(path),
+                    waited,
+                    holder,
+                }
+                .into());
             }
             sys.pause(pause.min(left));
             pause = (pause * 2).min(LONGEST_PAUSE);
@@ -103,16 +109,33 @@ impl FsStore {
             Err(e) if is_unsupported(&e) => return Ok(Some(TakeValue::None)),
             Err(e) => return Err(e),
         }
-        let lock = ValueLock { sys: Arc::clone(&self.sys), file, process: process::id() };
+        let lock = ValueLock {
+            sys: Arc::clone(&self.sys),
+            file,
+            process: process::id(),
+        };
         Ok(lock.is_at(path)?.then_some(TakeValue::Held(lock)))
     }
 
     /// True if the value of a pin is final: no program is writing it in place.
-    pub(crate) fn value_stays(&self, key: &Key, seen: &Pin, wait: Wait<'_>) -> Result<bool, StoreError> {
-        let Some(path) = self.path_to_read(key)? else { return Ok(false) };
-        let limit = self.locks.timeout().map_or(READERS_LIMIT, |timeout| timeout.min(READERS_LIMIT));
+    pub(crate) fn value_stays(
+        &self,
+        key: &Key,
+        seen: &Pin,
+        wait: Wait<'_>,
+    ) -> Result<bool, StoreError> {
+        let Some(path) = self.path_to_read(key)? else {
+            return Ok(false);
+        };
+        let limit = self
+            .locks
+            .timeout()
+            .map_or(READERS_LIMIT, |timeout| timeout.min(READERS_LIMIT));
         let start = self.sys.now();
-        match self.lock_value(&path, wait, Some(limit)).map_err(|e| failure("read", key, e))? {
+        match self
+            .lock_value(&path, wait, Some(limit))
+            .map_err(|e| failure("read", key, e))?
+        {
             TakeValue::Held(_) | TakeValue::None => {}
             // The caller was asked to stop.
             TakeValue::Busy => return Ok(true),
@@ -123,7 +146,9 @@ impl FsStore {
                 return Ok(false);
             }
             // A program that takes no lock may still be writing what was touched a moment ago.
-            let is_recent = self.current(key, &path)?.is_some_and(|stat| Identity::of(&stat).is_recent());
+            let is_recent = self
+                .current(key, &path)?
+                .is_some_and(|stat| Identity::of(&stat).is_recent());
             if !is_recent {
                 return Ok(!was_recent);
             }
@@ -153,12 +178,14 @@ impl ValueLock {
 
     /// Lets others have the value after another one took its name.
     ///
-    /// A program that waited for this lock opens the path once more when it has it (Java N5 4), and then
-    /// writes the new value without a lock. Its file of the old one stays open as long as it does.
+    /// A program that waited for this lock opens the path once more when it has it (Java N5 4), and
+    /// then writes the new value without a lock. Its file of the old one stays open as long as it
+    /// does.
     pub(crate) fn hand_over(self) {
         self.unlock();
         let start = self.sys.now();
-        while self.sys.is_open_to_write(&self.file) && self.sys.now().saturating_sub(start) < MOMENT {
+        while self.sys.is_open_to_write(&self.file) && self.sys.now().saturating_sub(start) < MOMENT
+        {
             self.sys.pause(FIRST_PAUSE);
         }
     }

@@ -28,7 +28,12 @@ impl FsStore {
         unless_lost(|| self.write_once(key, parts, only_if))
     }
 
-    fn write_once(&self, key: &Key, parts: &[Bytes], only_if: &Precondition) -> Result<Put, StoreError> {
+    fn write_once(
+        &self,
+        key: &Key,
+        parts: &[Bytes],
+        only_if: &Precondition,
+    ) -> Result<Put, StoreError> {
         let path = self.path_to_write(key)?;
         // If the value does not exist at this moment, neither a wait nor a folder is needed.
         if matches!(only_if, Precondition::Current(_)) && !self.holds(key, &path, only_if)? {
@@ -38,14 +43,22 @@ impl FsStore {
         let (take, folders) = taken.map_err(|e| failure("lock", key, e))?;
         let lock = match take {
             Take::Held(lock) => lock,
-            _ if matches!(only_if, Precondition::None) => return self.write_unlocked(key, &path, parts),
+            _ if matches!(only_if, Precondition::None) => {
+                return self.write_unlocked(key, &path, parts);
+            }
             _ => return Ok(Put::Unsupported),
         };
         self.refuse_other_spelling(key, &path, lock.lock_file(), "")?;
         if !self.holds(key, &path, only_if)? {
             return Ok(Put::Conflict);
         }
-        let mut lock = Box::new(FsKeyLock::new(self.clone(), key.clone(), path, lock, folders));
+        let mut lock = Box::new(FsKeyLock::new(
+            self.clone(),
+            key.clone(),
+            path,
+            lock,
+            folders,
+        ));
         for part in parts {
             lock.append(part)?;
         }
@@ -61,20 +74,38 @@ impl FsStore {
         // Erasing an absent value changes nothing, so it needs neither a lock nor a folder for one.
         if self.current_entry(key, &path)?.is_none() && self.knows_what_is_absent(&path) {
             let conflict = matches!(only_if, Precondition::Current(_));
-            return Ok(if conflict { Put::Conflict } else { Put::Done(None) });
+            return Ok(if conflict {
+                Put::Conflict
+            } else {
+                Put::Done(None)
+            });
         }
-        match self.locks.take(&path, Wait::Block).map_err(|e| failure("lock", key, e))? {
+        match self
+            .locks
+            .take(&path, Wait::Block)
+            .map_err(|e| failure("lock", key, e))?
+        {
             Take::Held(lock) => {
                 self.refuse_other_spelling(key, &path, lock.lock_file(), "")?;
                 if !self.holds(key, &path, only_if)? {
                     return Ok(Put::Conflict);
                 }
-                Box::new(FsKeyLock::new(self.clone(), key.clone(), path, lock, MadeFolders::default()))
-                    .erase()?;
+                Box::new(FsKeyLock::new(
+                    self.clone(),
+                    key.clone(),
+                    path,
+                    lock,
+                    MadeFolders::default(),
+                ))
+                .erase()?;
             }
             Take::NoFolder => {
                 let conflict = matches!(only_if, Precondition::Current(_));
-                return Ok(if conflict { Put::Conflict } else { Put::Done(None) });
+                return Ok(if conflict {
+                    Put::Conflict
+                } else {
+                    Put::Done(None)
+                });
             }
             Take::Unsupported | Take::Busy if matches!(only_if, Precondition::None) => {
                 self.unlink(key, &path)?;
@@ -91,10 +122,18 @@ impl FsStore {
         let locking = |folder| {
             let folder = again(|| self.sys.open(folder)).ok()?;
             let stat = again(|| self.sys.file_stat(&folder)).ok()?;
-            Some(self.devices.of(&*self.sys, stat.device(), &folder).ok()?.locking())
+            Some(
+                self.devices
+                    .of(&*self.sys, stat.device(), &folder)
+                    .ok()?
+                    .locking(),
+            )
         };
         self.devices.are_local()
-            || path.parent().and_then(locking).is_none_or(|locking| locking == Locking::Local)
+            || path
+                .parent()
+                .and_then(locking)
+                .is_none_or(|locking| locking == Locking::Local)
     }
 
     /// Removes the file of a key.
@@ -106,7 +145,8 @@ impl FsStore {
             Err(e) if !is_absent(&e) => return Err(StoreError::io("erase", key, e)),
             _ => {}
         }
-        self.sync_entry(path).map_err(|e| StoreError::io("sync the folder of", key, e))
+        self.sync_entry(path)
+            .map_err(|e| StoreError::io("sync the folder of", key, e))
     }
 
     /// What to unlink so that the key has no value: a file, or a symbolic link that does not lead
@@ -153,10 +193,14 @@ impl FsStore {
             let failed = |action| move |e| StoreError::io(action, key, e);
             let mut value = NewValue::default();
             for part in parts {
-                value.write_at(&*self.sys, &file, value.end(), part).map_err(failed("write"))?;
+                value
+                    .write_at(&*self.sys, &file, value.end(), part)
+                    .map_err(failed("write"))?;
             }
             let time = self.time_of_next(path);
-            value.finish(&*self.sys, &file, self.durability.of(key), time).map_err(failed("sync"))?;
+            value
+                .finish(&*self.sys, &file, self.durability.of(key), time)
+                .map_err(failed("sync"))?;
             let (_, file_system) = self.locks.file_system_of(&file).map_err(failed("write"))?;
             if file_system.reports_late() {
                 again(|| self.sys.flush(&file)).map_err(failed("write"))?;
@@ -168,7 +212,8 @@ impl FsStore {
             return Err(e);
         }
         folders.keep();
-        self.sync_entry(path).map_err(|e| StoreError::io("sync the folder of", key, e))?;
+        self.sync_entry(path)
+            .map_err(|e| StoreError::io("sync the folder of", key, e))?;
         Ok(Put::Done(Some(self.pin(Arc::new(file)))))
     }
 }
@@ -189,6 +234,8 @@ fn unless_lost<T>(mut write: impl FnMut() -> Result<T, StoreError>) -> Result<T,
 fn unique_part() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let nanos = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+    let nanos = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_nanos());
     format!(".{:x}-{nanos:x}-{count:x}", std::process::id())
 }

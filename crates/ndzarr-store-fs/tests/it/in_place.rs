@@ -15,8 +15,9 @@ use nix::libc;
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
-/// Locks the whole file for writing. Java's lock belongs to the process; this one belongs to the file
-/// that is open, so that threads of one process can stand for several. Each excludes the other.
+/// Locks the whole file for writing. Java's lock belongs to the process; this one belongs to the
+/// file that is open, so that threads of one process can stand for several. Each excludes the
+/// other.
 fn lock_file(file: &File, wait: bool) -> nix::Result<()> {
     let whole = libc::flock {
         l_type: libc::F_WRLCK as _,
@@ -25,7 +26,11 @@ fn lock_file(file: &File, wait: bool) -> nix::Result<()> {
         l_len: 0,
         l_pid: 0,
     };
-    let how = if wait { FcntlArg::F_OFD_SETLKW(&whole) } else { FcntlArg::F_OFD_SETLK(&whole) };
+    let how = if wait {
+        FcntlArg::F_OFD_SETLKW(&whole)
+    } else {
+        FcntlArg::F_OFD_SETLK(&whole)
+    };
     fcntl(file, how).map(drop)
 }
 
@@ -33,7 +38,8 @@ fn open(path: &Path) -> Outcome<File> {
     Ok(OpenOptions::new().read(true).write(true).open(path)?)
 }
 
-/// A store with a value, a program that has locked and cut it, and what that program goes on to write.
+/// A store with a value, a program that has locked and cut it, and what that program goes on to
+/// write.
 struct BlankValue {
     _folder: tempfile::TempDir,
     store: FsStore,
@@ -50,7 +56,12 @@ impl BlankValue {
         lock_file(&writer, false)?;
         writer.set_len(0)?;
         let store = FsStore::new(folder.path());
-        Ok(Self { _folder: folder, store, path, writer: Some(writer) })
+        Ok(Self {
+            _folder: folder,
+            store,
+            path,
+            writer: Some(writer),
+        })
     }
 
     /// Ends the writing.
@@ -66,8 +77,14 @@ fn key() -> Key {
 }
 
 fn read(store: &FsStore) -> Outcome<(Pin, String)> {
-    let fetch = Fetch { key: key(), of: Of::Any, want: Want::Whole { limit: 100 } };
-    let Fetched::Parts { pin, parts, .. } = store.fetch(&fetch)? else { return Err("it exists".into()) };
+    let fetch = Fetch {
+        key: key(),
+        of: Of::Any,
+        want: Want::Whole { limit: 100 },
+    };
+    let Fetched::Parts { pin, parts, .. } = store.fetch(&fetch)? else {
+        return Err("it exists".into());
+    };
     Ok((pin, String::from_utf8(parts[0].to_vec())?))
 }
 
@@ -92,11 +109,19 @@ fn when_waited_for(done: impl FnOnce() + Send) -> impl Fn() -> bool + Sync {
 
 #[test]
 fn a_reader_waits_for_the_writer_of_a_blank_value() -> Outcome {
-    let BlankValue { store, mut writer, _folder, .. } = BlankValue::new()?;
+    let BlankValue {
+        store,
+        mut writer,
+        _folder,
+        ..
+    } = BlankValue::new()?;
     let (pin, value) = read(&store)?;
     assert_eq!(value, "");
     let goes_on = when_waited_for(move || BlankValue::end(&mut writer));
-    assert!(!store.stays(&key(), &pin, Wait::While(&goes_on))?, "it was written meanwhile");
+    assert!(
+        !store.stays(&key(), &pin, Wait::While(&goes_on))?,
+        "it was written meanwhile"
+    );
     assert_eq!(read(&store)?.1, "new value");
     Ok(())
 }
@@ -114,12 +139,21 @@ fn a_reader_that_is_stopped_waits_no_longer() -> Outcome {
 #[test]
 fn waits_for_locks_of_values_have_the_limit_of_others() -> Outcome {
     let blank = BlankValue::new()?;
-    let store = FsStore::builder(blank.store.root()).lock_timeout(Duration::from_millis(1)).build();
+    let store = FsStore::builder(blank.store.root())
+        .lock_timeout(Duration::from_millis(1))
+        .build();
     let (pin, _) = read(&store)?;
-    let error = store.stays(&key(), &pin, Wait::Block).expect_err("it is locked");
-    assert!(matches!(&error, StoreError::Busy { key, .. } if key == "a"), "{error:?}");
+    let error = store
+        .stays(&key(), &pin, Wait::Block)
+        .expect_err("it is locked");
+    assert!(
+        matches!(&error, StoreError::Busy { key, .. } if key == "a"),
+        "{error:?}"
+    );
     assert!(error.to_string().contains("as Java N5 does"), "{error}");
-    let error = lock(&store)?.lock_value(Wait::Block).expect_err("it is locked");
+    let error = lock(&store)?
+        .lock_value(Wait::Block)
+        .expect_err("it is locked");
     assert!(matches!(error, StoreError::Busy { .. }), "{error:?}");
     Ok(())
 }
@@ -144,7 +178,12 @@ fn a_value_that_no_program_writes_stays() -> Outcome {
 
 #[test]
 fn a_writer_reads_what_the_other_has_written() -> Outcome {
-    let BlankValue { store, path, mut writer, _folder } = BlankValue::new()?;
+    let BlankValue {
+        store,
+        path,
+        mut writer,
+        _folder,
+    } = BlankValue::new()?;
     let mut ours = lock(&store)?;
     assert!(!ours.lock_value(Wait::Try)?, "the other has it");
     let goes_on = when_waited_for(move || BlankValue::end(&mut writer));
@@ -154,7 +193,10 @@ fn a_writer_reads_what_the_other_has_written() -> Outcome {
     };
     assert_eq!(&parts[0][..], b"new value");
     let other = open(&path)?;
-    assert!(lock_file(&other, false).is_err(), "no other may write before ours is published");
+    assert!(
+        lock_file(&other, false).is_err(),
+        "no other may write before ours is published"
+    );
     ours.append(b"ours")?;
     ours.publish()?;
     lock_file(&other, false)?;
@@ -165,7 +207,12 @@ fn a_writer_reads_what_the_other_has_written() -> Outcome {
 /// The value that it waited for is not the one that has the name in the end.
 #[test]
 fn a_lock_is_that_of_the_present_value() -> Outcome {
-    let BlankValue { store, path, mut writer, _folder } = BlankValue::new()?;
+    let BlankValue {
+        store,
+        path,
+        mut writer,
+        _folder,
+    } = BlankValue::new()?;
     let replacement = path.with_file_name("replacement");
     fs::write(&replacement, "replaced")?;
     let goes_on = when_waited_for(|| {
@@ -174,7 +221,10 @@ fn a_lock_is_that_of_the_present_value() -> Outcome {
     });
     let mut ours = lock(&store)?;
     assert!(ours.lock_value(Wait::While(&goes_on))?);
-    assert!(lock_file(&open(&path)?, false).is_err(), "the one under the name is locked");
+    assert!(
+        lock_file(&open(&path)?, false).is_err(),
+        "the one under the name is locked"
+    );
     drop(ours);
     lock_file(&open(&path)?, false)?;
     Ok(())
@@ -214,9 +264,19 @@ fn who_waited_for_a_replaced_value_writes_the_next_one() -> Outcome {
 fn an_absent_value_and_one_on_several_hosts_need_no_lock() -> Outcome {
     let folder = tempfile::tempdir()?;
     assert!(lock(&FsStore::new(folder.path()))?.lock_value(Wait::Try)?);
-    let BlankValue { store, _folder, writer, .. } = BlankValue::new()?;
-    let store = FsStore::builder(store.root()).locking(Locking::Portable).build();
-    assert!(lock(&store)?.lock_value(Wait::Try)?, "their locks are not known there");
+    let BlankValue {
+        store,
+        _folder,
+        writer,
+        ..
+    } = BlankValue::new()?;
+    let store = FsStore::builder(store.root())
+        .locking(Locking::Portable)
+        .build();
+    assert!(
+        lock(&store)?.lock_value(Wait::Try)?,
+        "their locks are not known there"
+    );
     drop(writer);
     Ok(())
 }

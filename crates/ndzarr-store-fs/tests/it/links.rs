@@ -6,18 +6,26 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use ndzarr_store::{
-    DirListing, Fetch, Fetched, Key, Locked, Of, Precondition, Prefix, Put, Store, StoreError, Wait, Want,
+    DirListing, Fetch, Fetched, Key, Locked, Of, Precondition, Prefix, Put, Store, StoreError,
+    Wait, Want,
 };
 use ndzarr_store_fs::{FsStore, Links};
 
 type Outcome = Result<(), Box<dyn Error>>;
 
 fn stores(root: &Path) -> [FsStore; 2] {
-    [FsStore::new(root), FsStore::builder(root).links(Links::Confine).build()]
+    [
+        FsStore::new(root),
+        FsStore::builder(root).links(Links::Confine).build(),
+    ]
 }
 
 fn get(store: &FsStore, key: &str) -> Result<Option<String>, StoreError> {
-    let fetch = Fetch { key: Key::new(key)?, of: Of::Any, want: Want::Whole { limit: 1000 } };
+    let fetch = Fetch {
+        key: Key::new(key)?,
+        of: Of::Any,
+        want: Want::Whole { limit: 1000 },
+    };
     Ok(match store.fetch(&fetch)? {
         Fetched::Parts { parts, .. } => Some(String::from_utf8_lossy(&parts[0]).into_owned()),
         _ => None,
@@ -34,12 +42,18 @@ fn dir(store: &FsStore, prefix: &str) -> Result<DirListing, StoreError> {
 
 fn listing(keys: &[&str], prefixes: &[&str]) -> DirListing {
     let owned = |names: &[&str]| names.iter().map(ToString::to_string).collect();
-    DirListing { keys: owned(keys), prefixes: owned(prefixes) }
+    DirListing {
+        keys: owned(keys),
+        prefixes: owned(prefixes),
+    }
 }
 
 fn all(store: &FsStore, prefix: &str) -> Result<Vec<String>, StoreError> {
-    let mut keys: Vec<_> =
-        store.list_prefix(&Prefix::new(prefix)?)?.iter().map(ToString::to_string).collect();
+    let mut keys: Vec<_> = store
+        .list_prefix(&Prefix::new(prefix)?)?
+        .iter()
+        .map(ToString::to_string)
+        .collect();
     keys.sort();
     Ok(keys)
 }
@@ -61,13 +75,19 @@ fn v3_t65_links_out_of_the_store() -> Outcome {
     assert_eq!(get(&follow, "dir/x")?.as_deref(), Some("value"));
     assert_eq!(get(&follow, "key")?.as_deref(), Some("value"));
     assert_eq!(dir(&follow, "dir/")?, listing(&["x"], &[]));
-    assert_eq!(all(&follow, "")?, ["dir/x", "inner/x", "inner/y", "key", "real/x", "real/y"]);
+    assert_eq!(
+        all(&follow, "")?,
+        ["dir/x", "inner/x", "inner/y", "key", "real/x", "real/y"]
+    );
 
     for store in [&follow, &confine] {
         assert_eq!(get(store, "inner/x")?.as_deref(), Some("value"));
         assert_eq!(get(store, "real/y")?.as_deref(), Some("value"));
         assert_eq!(dir(store, "inner/")?, listing(&["x", "y"], &[]));
-        assert_eq!(dir(store, "")?, listing(&["key"], &["dir", "inner", "real"]));
+        assert_eq!(
+            dir(store, "")?,
+            listing(&["key"], &["dir", "inner", "real"])
+        );
     }
     let refused = [
         get(&confine, "dir/x").err(),
@@ -79,11 +99,18 @@ fn v3_t65_links_out_of_the_store() -> Outcome {
         put(&confine, "dir/new/y", "new").err(),
         confine.erase(&Key::new("dir/x")?, Precondition::None).err(),
         confine.lock(&Key::new("dir/x")?, Wait::Try).err(),
-        confine.erase_prefix(&Prefix::new("dir/sub/")?, Wait::Block).err(),
+        confine
+            .erase_prefix(&Prefix::new("dir/sub/")?, Wait::Block)
+            .err(),
     ];
     for (i, error) in refused.into_iter().enumerate() {
-        let Some(error) = error else { panic!("{i} is not refused") };
-        let why = error.source().map(ToString::to_string).unwrap_or_else(|| error.to_string());
+        let Some(error) = error else {
+            panic!("{i} is not refused")
+        };
+        let why = error
+            .source()
+            .map(ToString::to_string)
+            .unwrap_or_else(|| error.to_string());
         assert!(why.contains("link"), "{why}");
     }
     assert_eq!(fs::read_dir(&outside)?.count(), 1);
@@ -101,7 +128,11 @@ fn the_root_may_be_reached_through_a_link() -> Outcome {
         assert_eq!(get(&store, "a/b/c")?.as_deref(), Some("value"));
         assert_eq!(all(&store, "")?, ["a/b/c"]);
         store.erase(&Key::new("a/b/c")?, Precondition::None)?;
-        assert_eq!(fs::read_dir(folder.path().join("real"))?.count(), 0, "empty folders go");
+        assert_eq!(
+            fs::read_dir(folder.path().join("real"))?.count(),
+            0,
+            "empty folders go"
+        );
         put(&store, "a/b/c", "value")?;
         store.erase_prefix(&Prefix::root(), Wait::Block)?;
         assert_eq!(dir(&store, "")?, DirListing::default());
@@ -135,7 +166,14 @@ fn v3_t65_cycles_end() -> Outcome {
         assert_eq!(get(&store, "a/b/a/b/x")?.as_deref(), Some("value"));
     }
     // Each folder is entered by the way without links, and once by a way with links.
-    let keys = ["a/b/x", "c/a/b/x", "c/above/root/dangling", "c/above/root/itself", "dangling", "itself"];
+    let keys = [
+        "a/b/x",
+        "c/a/b/x",
+        "c/above/root/dangling",
+        "c/above/root/itself",
+        "dangling",
+        "itself",
+    ];
     assert_eq!(all(&FsStore::new(&root), "")?, keys);
     Ok(())
 }
@@ -153,7 +191,9 @@ fn writing_replaces_the_link() -> Outcome {
         }
         put(&store, "a", "new")?;
         store.erase(&Key::new("b")?, Precondition::None)?;
-        let Locked::Held(mut lock) = store.lock(&Key::new("c")?, Wait::Try)? else { panic!("it is free") };
+        let Locked::Held(mut lock) = store.lock(&Key::new("c")?, Wait::Try)? else {
+            panic!("it is free")
+        };
         lock.append(b"new")?;
         lock.publish()?;
         assert_eq!(all(&store, "")?, ["a", "c"]);
@@ -200,31 +240,56 @@ fn a_link_to_nowhere_is_an_error() -> Outcome {
     symlink("../annex/object", root.join("a/0"))?;
     symlink("../annex/folder", root.join("a/c"))?;
     for store in stores(&root) {
-        for (key, target) in
-            [("a/0", "../annex/object"), ("a/c/0", "../annex/folder"), ("a/c", "../annex/folder")]
-        {
+        for (key, target) in [
+            ("a/0", "../annex/object"),
+            ("a/c/0", "../annex/folder"),
+            ("a/c", "../annex/folder"),
+        ] {
             let whole = Key::new(key)?;
-            let fetch = |want| store.fetch(&Fetch { key: whole.clone(), of: Of::Any, want });
-            let Locked::Held(mut lock) =
-                (if key == "a/c/0" { Locked::Busy } else { store.lock(&whole, Wait::Try)? })
-            else {
-                assert!(store.lock(&whole, Wait::Try).is_err(), "there is no folder for it");
+            let fetch = |want| {
+                store.fetch(&Fetch {
+                    key: whole.clone(),
+                    of: Of::Any,
+                    want,
+                })
+            };
+            let Locked::Held(mut lock) = (if key == "a/c/0" {
+                Locked::Busy
+            } else {
+                store.lock(&whole, Wait::Try)?
+            }) else {
+                assert!(
+                    store.lock(&whole, Wait::Try).is_err(),
+                    "there is no folder for it"
+                );
                 continue;
             };
             let errors = [
                 fetch(Want::Size).err(),
                 fetch(Want::Whole { limit: 10 }).err(),
                 store.has(&whole).err(),
-                store.fetch_pieces(&whole, 1, &[0..1], &mut [0], &mut |_| {}).err(),
+                store
+                    .fetch_pieces(&whole, 1, &[0..1], &mut [0], &mut |_| {})
+                    .err(),
                 lock.fetch(Of::Any, Want::Tail(1)).err(),
             ];
             drop(lock);
             for (i, error) in errors.into_iter().enumerate() {
-                let Some(error) = error else { panic!("{i}: {key} is taken for absent") };
+                let Some(error) = error else {
+                    panic!("{i}: {key} is taken for absent")
+                };
                 let why = error.source().map(ToString::to_string).unwrap_or_default();
-                assert!(why.contains(target) && why.contains("root/a/"), "{key}: {why}");
+                assert!(
+                    why.contains(target) && why.contains("root/a/"),
+                    "{key}: {why}"
+                );
             }
-            assert!(store.put(&whole, &["x".into()], Precondition::Absent).is_err(), "{key}");
+            assert!(
+                store
+                    .put(&whole, &["x".into()], Precondition::Absent)
+                    .is_err(),
+                "{key}"
+            );
         }
         assert!(get(&store, "a/c/0").is_err());
         assert!(put(&store, "a/c/0", "x").is_err());
@@ -259,7 +324,10 @@ fn a_listing_enters_each_folder_once_behind_links() -> Outcome {
         let keys = all(&store, "")?;
         // Each folder by its own way, and all but the first by one with links.
         assert_eq!(keys.len(), 2 * DEPTH - 1);
-        assert!(keys.contains(&"d0/a/x".to_owned()) && !keys.contains(&"d0/b/x".to_owned()), "{keys:?}");
+        assert!(
+            keys.contains(&"d0/a/x".to_owned()) && !keys.contains(&"d0/b/x".to_owned()),
+            "{keys:?}"
+        );
         assert_eq!(all(&store, "d0/")?.len(), DEPTH);
         assert_eq!(get(&store, "d0/b/b/b/x")?.as_deref(), Some("value"));
     }
@@ -275,7 +343,11 @@ fn erasing_removes_links_with_the_names_of_lock_files() -> Outcome {
     for store in stores(&root) {
         put(&store, "a/0", "value")?;
         put(&store, "a/zarr.json", "value")?;
-        for (target, name) in [("../../outside", "0"), ("nowhere", "zarr.json"), ("0.__lock", "1")] {
+        for (target, name) in [
+            ("../../outside", "0"),
+            ("nowhere", "zarr.json"),
+            ("0.__lock", "1"),
+        ] {
             symlink(target, root.join(format!("a/{name}.__lock")))?;
         }
         store.erase_prefix(&Prefix::new("a/")?, Wait::Block)?;

@@ -10,7 +10,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use ndzarr_store::{Fetch, Fetched, Key, Locked, Of, Precondition, Prefix, Store, StoreError, Wait, Want};
+use ndzarr_store::{
+    Fetch, Fetched, Key, Locked, Of, Precondition, Prefix, Store, StoreError, Wait, Want,
+};
 use ndzarr_store_fs::FsStore;
 
 type Outcome<T = ()> = Result<T, Box<dyn Error + Send + Sync>>;
@@ -38,15 +40,25 @@ fn encode(slots: [u32; SLOTS]) -> Vec<u8> {
 
 fn decode(fetched: &Fetched) -> Outcome<[u32; SLOTS]> {
     let mut slots = [0; SLOTS];
-    let Fetched::Parts { parts, .. } = fetched else { return Ok(slots) };
+    let Fetched::Parts { parts, .. } = fetched else {
+        return Ok(slots);
+    };
     for (slot, bytes) in slots.iter_mut().zip(parts[0].chunks_exact(4)) {
         *slot = u32::from_le_bytes(bytes.try_into()?);
     }
-    if parts[0][..] == encode(slots) { Ok(slots) } else { Err("torn".into()) }
+    if parts[0][..] == encode(slots) {
+        Ok(slots)
+    } else {
+        Err("torn".into())
+    }
 }
 
 fn read(store: &FsStore) -> Outcome<[u32; SLOTS]> {
-    decode(&store.fetch(&Fetch { key: key()?, of: Of::Any, want: Want::Whole { limit: 1 << 20 } })?)
+    decode(&store.fetch(&Fetch {
+        key: key()?,
+        of: Of::Any,
+        want: Want::Whole { limit: 1 << 20 },
+    })?)
 }
 
 /// Where open files are not replaced, a value that readers keep open for ten seconds is an error,
@@ -61,12 +73,21 @@ fn count_up(store: &FsStore, slot: usize) -> Outcome {
 }
 
 fn is_open_elsewhere(e: &(dyn Error + Send + Sync + 'static)) -> bool {
-    let Some(StoreError::Io { action: "publish", source, .. }) = e.downcast_ref() else { return false };
+    let Some(StoreError::Io {
+        action: "publish",
+        source,
+        ..
+    }) = e.downcast_ref()
+    else {
+        return false;
+    };
     source.to_string().starts_with("it is open elsewhere")
 }
 
 fn count_up_once(store: &FsStore, slot: usize) -> Outcome {
-    let Locked::Held(mut lock) = store.lock(&key()?, Wait::Block)? else { return Err("not locked".into()) };
+    let Locked::Held(mut lock) = store.lock(&key()?, Wait::Block)? else {
+        return Err("not locked".into());
+    };
     let mut slots = decode(&lock.fetch(Of::Any, Want::Whole { limit: 1 << 20 })?)?;
     slots[slot] += 1;
     // In two parts, to be killed in between.
@@ -134,13 +155,18 @@ fn kill(mut child: Child) -> Outcome<usize> {
     child.kill()?;
     child.wait()?;
     let mut said = Vec::new();
-    child.stderr.take().ok_or("its output is piped")?.read_to_end(&mut said)?;
+    child
+        .stderr
+        .take()
+        .ok_or("its output is piped")?
+        .read_to_end(&mut said)?;
     Ok(said.len())
 }
 
 fn assert_clean(root: &Path) -> Outcome {
-    let names: Vec<_> =
-        fs::read_dir(root.join("c"))?.map(|e| e.map(|e| e.file_name())).collect::<Result<_, _>>()?;
+    let names: Vec<_> = fs::read_dir(root.join("c"))?
+        .map(|e| e.map(|e| e.file_name()))
+        .collect::<Result<_, _>>()?;
     assert_eq!(names, ["slots"]);
     Ok(())
 }
@@ -192,7 +218,10 @@ fn erasing_while_others_write_loses_nothing() -> Outcome {
         Ok(())
     })?;
     assert_eq!(read(&FsStore::new(folder.path()))?, [0; SLOTS]);
-    assert!(!folder.path().join("c").exists(), "the last one erased it, and its folder");
+    assert!(
+        !folder.path().join("c").exists(),
+        "the last one erased it, and its folder"
+    );
     Ok(())
 }
 
@@ -272,7 +301,10 @@ fn killed_writers_do_no_harm() -> Outcome {
     for slot in 0..SLOTS {
         // Each kill may have come between an update and the word on it.
         let most = said[slot] + at_least[slot];
-        assert!((said[slot]..=most).contains(&found[slot]), "slot {slot}: said {said:?}, found {found:?}");
+        assert!(
+            (said[slot]..=most).contains(&found[slot]),
+            "slot {slot}: said {said:?}, found {found:?}"
+        );
     }
     Ok(())
 }
@@ -289,7 +321,9 @@ fn a_lock_ends_with_its_holder() -> Outcome {
     kill(child)?;
     assert!(folder.path().join("c/slots.__lock").exists());
     assert_eq!(store.list_prefix(&Prefix::root())?, [key()?]);
-    let Locked::Held(lock) = store.lock(&key()?, Wait::Try)? else { panic!("its holder is dead") };
+    let Locked::Held(lock) = store.lock(&key()?, Wait::Try)? else {
+        panic!("its holder is dead")
+    };
     drop(lock);
     assert_clean(folder.path())?;
 
@@ -310,8 +344,10 @@ fn waiting_ends_with_the_holder() -> Outcome {
     thread::scope(|scope| -> Outcome {
         let store = FsStore::new(folder.path());
         let waiting = scope.spawn(move || {
-            store.put(&key()?, &[encode([7; SLOTS]).into()], Precondition::None).map(drop).map_err(Into::into)
-                as Outcome
+            store
+                .put(&key()?, &[encode([7; SLOTS]).into()], Precondition::None)
+                .map(drop)
+                .map_err(Into::into) as Outcome
         });
         kill(child)?;
         waiting.join().map_err(|_| "panicked")?

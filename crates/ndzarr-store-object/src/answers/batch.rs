@@ -1,5 +1,5 @@
-//! Answers to erasures of several values: the status only means that each was tried, and the document
-//! tells with which outcome. object_store panics over documents that name other values.
+//! Answers to erasures of several values: the status only means that each was tried, and the
+//! document tells with which outcome. object_store panics over documents that name other values.
 
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 
@@ -23,7 +23,8 @@ pub(crate) struct Refused {
     pub(crate) status: u16,
     pub(crate) code: Option<String>,
     pub(crate) message: Option<String>,
-    /// Names as the service has them: keys, at Azure indices of the request. Empty if the answer has none.
+    /// Names as the service has them: keys, at Azure indices of the request. Empty if the answer
+    /// has none.
     pub(crate) names: Vec<String>,
 }
 
@@ -62,7 +63,10 @@ impl Batch {
             Self::S3 => "<DeleteResult><Deleted><Key>a</Key></Deleted></DeleteResult>",
             // Values that it does not name count as erased, too.
             Self::Azure(_) => {
-                headers.insert(CONTENT_TYPE, HeaderValue::from_static("multipart/mixed; boundary=b"));
+                headers.insert(
+                    CONTENT_TYPE,
+                    HeaderValue::from_static("multipart/mixed; boundary=b"),
+                );
                 "--b\r\nContent-ID: 0\r\n\r\nHTTP/1.1 202 Accepted\r\n\r\n--b--\r\n"
             }
         }
@@ -80,12 +84,17 @@ fn refused_by_s3(text: &str) -> Result<Option<Refused>, OwnError> {
         ["DeleteResult", "Error", "Message"] => error.message = Some(text),
         ["DeleteResult", "Error"] => {
             let status = error.code.as_deref().map_or(400, status);
-            errors.push(Refused { status, ..std::mem::take(&mut error) });
+            errors.push(Refused {
+                status,
+                ..std::mem::take(&mut error)
+            });
         }
         _ => {}
     });
     if end != End::Whole || !is_result {
-        return Err(OwnError::passing("the answer to an erasure is not complete"));
+        return Err(OwnError::passing(
+            "the answer to an erasure is not complete",
+        ));
     }
     Ok(merged(errors.into_iter()))
 }
@@ -123,15 +132,20 @@ fn status(code: &str) -> u16 {
     }
 }
 
-/// Reads an answer of Azure. It has a part for each value, which its header "Content-ID" names, or one
-/// about the whole request.
+/// Reads an answer of Azure. It has a part for each value, which its header "Content-ID" names, or
+/// one about the whole request.
 fn refused_by_azure(text: &str, n: usize) -> Result<Option<Refused>, OwnError> {
     let incomplete = || OwnError::passing("the answer to an erasure is not complete");
     let text = text.trim();
-    let boundary = text.lines().next().filter(|line| line.len() > 2 && line.starts_with("--"));
+    let boundary = text
+        .lines()
+        .next()
+        .filter(|line| line.len() > 2 && line.starts_with("--"));
     let boundary = boundary.ok_or_else(incomplete)?.trim_end();
-    let parts =
-        text.strip_suffix("--").and_then(|text| text.strip_suffix(boundary)).ok_or_else(incomplete)?;
+    let parts = text
+        .strip_suffix("--")
+        .and_then(|text| text.strip_suffix(boundary))
+        .ok_or_else(incomplete)?;
     let mut answers = vec![None; n];
     for part in parts.split(boundary).skip(1) {
         let (id, answer) = read_part(part).ok_or_else(incomplete)?;
@@ -144,8 +158,15 @@ fn refused_by_azure(text: &str, n: usize) -> Result<Option<Refused>, OwnError> {
             None => {}
         }
     }
-    let answers: Vec<Refused> = answers.into_iter().collect::<Option<_>>().ok_or_else(incomplete)?;
-    Ok(merged(answers.into_iter().filter(|answer| !(200..300).contains(&answer.status))))
+    let answers: Vec<Refused> = answers
+        .into_iter()
+        .collect::<Option<_>>()
+        .ok_or_else(incomplete)?;
+    Ok(merged(
+        answers
+            .into_iter()
+            .filter(|answer| !(200..300).contains(&answer.status)),
+    ))
 }
 
 /// The id of a part, if it has one, and its answer.
@@ -157,7 +178,10 @@ fn read_part(part: &str) -> Option<(Option<usize>, Refused)> {
         Some(value.trim().to_owned())
     };
     let named = |name| element(inner, name);
-    let id: Option<usize> = header(head, "content-id").map(|id| id.parse()).transpose().ok()?;
+    let id: Option<usize> = header(head, "content-id")
+        .map(|id| id.parse())
+        .transpose()
+        .ok()?;
     let refused = Refused {
         status: inner.get(..3)?.parse().ok()?,
         code: header(inner, "x-ms-error-code").or_else(|| named("Code")),
@@ -173,7 +197,12 @@ mod tests {
 
     fn refused(status: u16, code: &str, names: &[&str]) -> Refused {
         let names = names.iter().map(|name| (*name).to_owned()).collect();
-        Refused { status, code: Some(code.to_owned()), message: Some("why".to_owned()), names }
+        Refused {
+            status,
+            code: Some(code.to_owned()),
+            message: Some("why".to_owned()),
+            names,
+        }
     }
 
     fn error(key: &str, code: &str) -> String {
@@ -186,7 +215,10 @@ mod tests {
             (String::new(), None),
             ("<Deleted><Key>a</Key></Deleted>".to_owned(), None),
             (error("a", "NoSuchKey"), None),
-            (error(" a&amp;b ", "AccessDenied"), Some(refused(403, "AccessDenied", &[" a&b "]))),
+            (
+                error(" a&amp;b ", "AccessDenied"),
+                Some(refused(403, "AccessDenied", &[" a&b "])),
+            ),
             (error("a", "New"), Some(refused(400, "New", &["a"]))),
             (
                 "<Deleted><Key>a</Key></Deleted>".to_owned()
@@ -201,7 +233,11 @@ mod tests {
             ),
         ] {
             let text = format!("<?xml version=\"1.0\"?>\n<DeleteResult>{inside}</DeleteResult>\n");
-            assert_eq!(Batch::S3.refused(&text).expect("it is complete"), expected, "{inside}");
+            assert_eq!(
+                Batch::S3.refused(&text).expect("it is complete"),
+                expected,
+                "{inside}"
+            );
         }
         let empty = "<DeleteResult xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"/>";
         assert_eq!(Batch::S3.refused(empty).expect("it is complete"), None);
@@ -212,49 +248,98 @@ mod tests {
 
     #[test]
     fn rs_13_a_part_of_an_answer_is_none() {
-        let whole = format!("<DeleteResult>{}</DeleteResult>", error("a", "AccessDenied"));
+        let whole = format!(
+            "<DeleteResult>{}</DeleteResult>",
+            error("a", "AccessDenied")
+        );
         for end in 0..whole.len() {
-            assert!(Batch::S3.refused(&whole[..end]).is_err(), "{}", &whole[..end]);
+            assert!(
+                Batch::S3.refused(&whole[..end]).is_err(),
+                "{}",
+                &whole[..end]
+            );
         }
-        for text in ["", "<html>Welcome to our network</html>", "HTTP/1.1", "HTTP/1.1 é20"] {
-            assert!(Batch::S3.refused(text).is_err() && Batch::Azure(1).refused(text).is_err(), "{text}");
+        for text in [
+            "",
+            "<html>Welcome to our network</html>",
+            "HTTP/1.1",
+            "HTTP/1.1 é20",
+        ] {
+            assert!(
+                Batch::S3.refused(text).is_err() && Batch::Azure(1).refused(text).is_err(),
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn rs_20_the_answers_inside_that_of_azure_count() {
-        let part = |id: usize, inner: &str| format!("--b\r\ncontent-ID: {id}\r\n\r\nHTTP/1.1 {inner}\r\n");
-        let denied =
-            "403 No\r\nX-Ms-Error-Code: AuthorizationFailure\r\n\r\n<Error><Message>why</Message></Error>";
+        let part =
+            |id: usize, inner: &str| format!("--b\r\ncontent-ID: {id}\r\n\r\nHTTP/1.1 {inner}\r\n");
+        let denied = "403 No\r\nX-Ms-Error-Code: AuthorizationFailure\r\n\r\n<Error><Message>why</Message></Error>";
         let busy = "503 Busy\r\n\r\n<Error><Code>ServerBusy</Code><Message>why</Message></Error>";
         let done = "202 Accepted\r\n";
         let absent = "404 The specified blob does not exist.\r\n";
         for (answers, expected) in [
             (vec![done], None),
             (vec![absent, done, absent], None),
-            (vec![denied], Some(refused(403, "AuthorizationFailure", &["0"]))),
-            (vec![done, busy, absent, busy], Some(refused(503, "ServerBusy", &["1", "3"]))),
-            (vec![busy, done, denied], Some(refused(403, "AuthorizationFailure", &["2", "0"]))),
+            (
+                vec![denied],
+                Some(refused(403, "AuthorizationFailure", &["0"])),
+            ),
+            (
+                vec![done, busy, absent, busy],
+                Some(refused(503, "ServerBusy", &["1", "3"])),
+            ),
+            (
+                vec![busy, done, denied],
+                Some(refused(403, "AuthorizationFailure", &["2", "0"])),
+            ),
         ] {
             let n = answers.len();
-            let parts: Vec<String> = answers.iter().enumerate().map(|(id, inner)| part(id, inner)).collect();
+            let parts: Vec<String> = answers
+                .iter()
+                .enumerate()
+                .map(|(id, inner)| part(id, inner))
+                .collect();
             // In any order.
-            for parts in [parts.concat(), parts.iter().rev().map(String::as_str).collect()] {
+            for parts in [
+                parts.concat(),
+                parts.iter().rev().map(String::as_str).collect(),
+            ] {
                 let text = format!("{parts}--b--\r\n");
-                assert_eq!(Batch::Azure(n).refused(&text).expect("it is complete"), expected, "{text}");
+                assert_eq!(
+                    Batch::Azure(n).refused(&text).expect("it is complete"),
+                    expected,
+                    "{text}"
+                );
                 for end in 0..text.trim_end().len() {
-                    assert!(Batch::Azure(n).refused(&text[..end]).is_err(), "{}", &text[..end]);
+                    assert!(
+                        Batch::Azure(n).refused(&text[..end]).is_err(),
+                        "{}",
+                        &text[..end]
+                    );
                 }
-                // Nothing is known about a value that it leaves out, or one that is not of the request.
+                // Nothing is known about a value that it leaves out, or one that is not of the
+                // request.
                 assert!(Batch::Azure(n + 1).refused(&text).is_err());
                 assert!(Batch::Azure(n - 1).refused(&text).is_err());
             }
         }
         let without_id = "--b\r\n\r\nHTTP/1.1 202 Accepted\r\n\r\n--b--";
-        assert_eq!(Batch::Azure(1).refused(without_id).expect("it is complete"), None);
+        assert_eq!(
+            Batch::Azure(1).refused(without_id).expect("it is complete"),
+            None
+        );
         assert!(Batch::Azure(2).refused(without_id).is_err());
         let whole = "--b\r\n\r\nHTTP/1.1 400 No\r\nx-ms-error-code: InvalidInput\r\n\r\n\r\n--b--";
-        let expected = Refused { message: None, ..refused(400, "InvalidInput", &[]) };
-        assert_eq!(Batch::Azure(7).refused(whole).expect("it is complete"), Some(expected));
+        let expected = Refused {
+            message: None,
+            ..refused(400, "InvalidInput", &[])
+        };
+        assert_eq!(
+            Batch::Azure(7).refused(whole).expect("it is complete"),
+            Some(expected)
+        );
     }
 }

@@ -20,10 +20,11 @@ pub(crate) struct Call {
     answer: Arc<Mutex<Answer>>,
     since: Instant,
     pub(crate) purpose: Purpose,
-    /// The service inflates values that are stored with `Content-Encoding: gzip`, unless a reader accepts
-    /// them as they are.
+    /// The service inflates values that are stored with `Content-Encoding: gzip`, unless a reader
+    /// accepts them as they are.
     pub(crate) inflates: bool,
-    /// The request is for a value of a web server, which may send it without a length, or compressed.
+    /// The request is for a value of a web server, which may send it without a length, or
+    /// compressed.
     pub(crate) is_web_value: bool,
 }
 
@@ -34,8 +35,8 @@ pub(crate) enum Purpose {
     Values,
     /// A page of a list, which is taken out of the answer; object_store gets this text instead.
     Page(&'static str),
-    /// The removal of several values. The outcome for each is taken out of the answer; object_store gets
-    /// another answer instead.
+    /// The removal of several values. The outcome for each is taken out of the answer; object_store
+    /// gets another answer instead.
     Erasure(Batch),
     /// Credentials, from a service that is not the store's.
     Credentials,
@@ -44,7 +45,8 @@ pub(crate) enum Purpose {
 }
 
 impl Purpose {
-    /// Returns `true` if the request may have the caller's headers and credentials, and may be redirected.
+    /// Returns `true` if the request may have the caller's headers and credentials, and may be
+    /// redirected.
     pub(crate) fn is_of_store(self) -> bool {
         matches!(self, Self::Values | Self::Page(_) | Self::Erasure(_))
     }
@@ -75,14 +77,20 @@ pub(crate) struct Answer {
     pub(crate) no_credentials: Option<OwnError>,
     pub(crate) retry_after: Option<Duration>,
     pub(crate) page: Option<Page>,
-    /// The names of values that were not erased, though others were. The code and the message are about the
-    /// first of them.
+    /// The names of values that were not erased, though others were. The code and the message are
+    /// about the first of them.
     pub(crate) refused: Vec<String>,
 }
 
 impl Call {
     pub(crate) fn new(purpose: Purpose) -> Self {
-        Self { answer: Arc::default(), since: Instant::now(), purpose, inflates: false, is_web_value: false }
+        Self {
+            answer: Arc::default(),
+            since: Instant::now(),
+            purpose,
+            inflates: false,
+            is_web_value: false,
+        }
     }
 
     /// Notes that the head of the answer has come.
@@ -106,8 +114,8 @@ impl Answer {
         self.refused = refused.names;
     }
 
-    /// Returns `true` if the whole answer came, and reports success. object_store may still refuse it, for
-    /// instance because it has no ETag.
+    /// Returns `true` if the whole answer came, and reports success. object_store may still refuse
+    /// it, for instance because it has no ETag.
     pub(crate) fn is_success(&self) -> bool {
         (200..300).contains(&self.status) && self.transport.is_none()
     }
@@ -140,14 +148,14 @@ impl Answer {
         }
     }
 
-    /// Returns `true` if a request that failed may still be under way, since a gateway or this client did
-    /// not wait for its end.
+    /// Returns `true` if a request that failed may still be under way, since a gateway or this
+    /// client did not wait for its end.
     pub(crate) fn may_come_late(&self) -> bool {
         matches!(self.status, 502 | 504) || self.is_late
     }
 
-    /// Returns `true` if a service may answer like this for an absent value. Other codes are about the
-    /// request: its key, its signature, its clock.
+    /// Returns `true` if a service may answer like this for an absent value. Other codes are about
+    /// the request: its key, its signature, its clock.
     pub(crate) fn may_be_absent(&self) -> bool {
         self.status == 403 && matches!(self.code.as_deref(), None | Some("AccessDenied"))
     }
@@ -157,15 +165,20 @@ impl Answer {
         self.code.as_deref().is_some_and(is_no_bucket)
     }
 
-    /// The pause that the service asks for, up to a minute: no server can make a call wait for longer.
+    /// The pause that the service asks for, up to a minute: no server can make a call wait for
+    /// longer.
     pub(crate) fn requested_pause(&self) -> Duration {
-        self.retry_after.unwrap_or_default().min(Duration::from_secs(60))
+        self.retry_after
+            .unwrap_or_default()
+            .min(Duration::from_secs(60))
     }
 
     /// Returns `true` if no address of the host was found.
     pub(crate) fn is_unknown_host(&self) -> bool {
         // hyper shows it in no other way.
-        self.transport.as_ref().is_some_and(|what| what.contains("dns error"))
+        self.transport
+            .as_ref()
+            .is_some_and(|what| what.contains("dns error"))
     }
 
     /// Describes the answer in words, without URLs and secrets.
@@ -182,7 +195,11 @@ impl Answer {
         if let Some(wait) = self.retry_after {
             what.push_str(&format!(", to be tried again after {} s", wait.as_secs()));
         }
-        for (name, text) in [("", &self.code), ("", &self.message), ("request ", &self.request_id)] {
+        for (name, text) in [
+            ("", &self.code),
+            ("", &self.message),
+            ("request ", &self.request_id),
+        ] {
             if let Some(text) = text {
                 what.push_str(&format!(", {name}{text}"));
             }

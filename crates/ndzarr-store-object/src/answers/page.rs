@@ -1,5 +1,5 @@
-//! A page of a list, read from the XML itself: object_store refuses a whole page for a key that it does
-//! not accept, and takes the marker of a folder for a value.
+//! A page of a list, read from the XML itself: object_store refuses a whole page for a key that it
+//! does not accept, and takes the marker of a folder for a value.
 
 use crate::answers::xml::{End, each_element};
 use crate::errors::message::OwnError;
@@ -37,19 +37,30 @@ impl Page {
         let end = each_element(text, |names, text| match names {
             ["ListBucketResult"] | ["EnumerationResults"] => is_list = true,
             ["ListBucketResult", "IsTruncated"] => is_truncated = text.trim() == "true",
-            ["ListBucketResult", "NextContinuationToken"] | ["EnumerationResults", "NextMarker"] => {
+            ["ListBucketResult", "NextContinuationToken"]
+            | ["EnumerationResults", "NextMarker"] => {
                 page.next = Some(text).filter(|next| !next.is_empty());
             }
-            [_, "CommonPrefixes", "Prefix"] | [_, "Blobs", "BlobPrefix", "Name"] => page.prefixes.push(text),
+            [_, "CommonPrefixes", "Prefix"] | [_, "Blobs", "BlobPrefix", "Name"] => {
+                page.prefixes.push(text)
+            }
             [_, "Contents", "Key"] | [_, "Blobs", "Blob", "Name"] => entry.name = Some(text),
             [_, "Contents", "Size"] | [_, "Blobs", "Blob", "Properties", "Content-Length"] => {
                 entry.size = text.trim().parse().ok();
             }
             // With a hierarchical namespace Azure lists folders among the values.
-            [_, "Blobs", "Blob", "Properties", "ResourceType"] => entry.is_folder = text == "directory",
+            [_, "Blobs", "Blob", "Properties", "ResourceType"] => {
+                entry.is_folder = text == "directory"
+            }
             [_, "Contents"] | [_, "Blobs", "Blob"] => match std::mem::take(&mut entry) {
-                Entry { is_folder: true, .. } => {}
-                Entry { name: Some(name), size, .. } => {
+                Entry {
+                    is_folder: true, ..
+                } => {}
+                Entry {
+                    name: Some(name),
+                    size,
+                    ..
+                } => {
                     page.keys.push(name);
                     page.sizes.push(size);
                 }
@@ -94,8 +105,12 @@ mod tests {
              <Content-Length>23</Content-Length></Properties></Blob><BlobPrefix><Name>b/</Name></BlobPrefix></Blobs>\
              <NextMarker/></EnumerationResults>",
         );
-        let expected =
-            Page { keys: vec!["a".into()], sizes: vec![Some(23)], prefixes: vec!["b/".into()], next: None };
+        let expected = Page {
+            keys: vec!["a".into()],
+            sizes: vec![Some(23)],
+            prefixes: vec!["b/".into()],
+            next: None,
+        };
         assert_eq!(page.expect("it is complete"), expected);
     }
 
@@ -108,7 +123,9 @@ mod tests {
             )
         };
         let blobs = blob("a", "directory") + &blob("a/b", "file");
-        let page = Page::read(&format!("<EnumerationResults><Blobs>{blobs}</Blobs></EnumerationResults>"));
+        let page = Page::read(&format!(
+            "<EnumerationResults><Blobs>{blobs}</Blobs></EnumerationResults>"
+        ));
         assert_eq!(page.expect("it is complete").keys, ["a/b"]);
     }
 
@@ -116,13 +133,15 @@ mod tests {
     fn a_list_of_ampersands_takes_the_time_of_its_length() {
         // If each one looked at everything after it, this would take hours.
         let name = "&".repeat(4 << 20);
-        let page = format!("<ListBucketResult><Contents><Key>{name}</Key></Contents></ListBucketResult>");
+        let page =
+            format!("<ListBucketResult><Contents><Key>{name}</Key></Contents></ListBucketResult>");
         assert!(Page::read(&page).expect("it is complete").keys == [name]);
     }
 
     #[test]
     fn rs_13_a_part_of_a_page_is_none() {
-        let whole = "<ListBucketResult><Contents><Key>a&amp;b</Key></Contents></ListBucketResult>\n";
+        let whole =
+            "<ListBucketResult><Contents><Key>a&amp;b</Key></Contents></ListBucketResult>\n";
         assert_eq!(Page::read(whole).expect("it is complete").keys, ["a&b"]);
         for end in 0..whole.len() - 1 {
             assert!(Page::read(&whole[..end]).is_err());
@@ -132,7 +151,8 @@ mod tests {
 
     #[test]
     fn names_in_cdata_are_names_and_an_entry_without_one_is_an_error() {
-        let page = |inside: &str| Page::read(&format!("<ListBucketResult>{inside}</ListBucketResult>"));
+        let page =
+            |inside: &str| Page::read(&format!("<ListBucketResult>{inside}</ListBucketResult>"));
         let cdata = "<Contents><Key><![CDATA[a/c/0]]></Key><Size><![CDATA[7]]></Size></Contents>\
                      <CommonPrefixes><Prefix><![CDATA[b/]]></Prefix></CommonPrefixes>";
         let read = page(cdata).expect("it is complete");
@@ -140,7 +160,11 @@ mod tests {
             (read.keys, read.sizes, read.prefixes),
             (vec!["a/c/0".into()], vec![Some(7)], vec!["b/".into()])
         );
-        assert!(page("<Contents><Size>7</Size></Contents>").expect_err("it has no key").is_final);
+        assert!(
+            page("<Contents><Size>7</Size></Contents>")
+                .expect_err("it has no key")
+                .is_final
+        );
         // A key of an entry is not that of another element.
         let owner = "<Contents><Key>a</Key><Owner><Key>b</Key></Owner></Contents>";
         assert_eq!(page(owner).expect("it is complete").keys, ["a"]);

@@ -39,7 +39,9 @@ pub(crate) fn each_element(text: &str, mut take: impl FnMut(&[&str], String)) ->
                 continue;
             }
             Event::End(_) => {
-                let Some(text) = texts.pop() else { return End::Cut };
+                let Some(text) = texts.pop() else {
+                    return End::Cut;
+                };
                 let path: Vec<&str> = names.iter().map(String::as_str).collect();
                 take(&path, text);
                 names.pop();
@@ -53,10 +55,13 @@ pub(crate) fn each_element(text: &str, mut take: impl FnMut(&[&str], String)) ->
             Event::CData(text) => text.decode().ok(),
             Event::GeneralRef(entity) => match entity.resolve_char_ref() {
                 Ok(Some(letter)) => Some(String::from(letter).into()),
-                _ => entity.decode().ok().map(|name| match resolve_predefined_entity(&name) {
-                    Some(letter) => letter.into(),
-                    None => format!("&{name};").into(),
-                }),
+                _ => entity
+                    .decode()
+                    .ok()
+                    .map(|name| match resolve_predefined_entity(&name) {
+                        Some(letter) => letter.into(),
+                        None => format!("&{name};").into(),
+                    }),
             },
             _ => continue,
         };
@@ -102,8 +107,9 @@ mod tests {
             ("&unknown;", "&unknown;"),
             ("", ""),
         ] {
-            let (all, end) =
-                read(&format!("<?xml version=\"1.0\"?>\n<r xmlns=\"u\"><s:k a='1'>{inside}</s:k></r>\n"));
+            let (all, end) = read(&format!(
+                "<?xml version=\"1.0\"?>\n<r xmlns=\"u\"><s:k a='1'>{inside}</s:k></r>\n"
+            ));
             assert_eq!(end, End::Whole, "{inside}");
             assert_eq!(all[0], ("r/k".to_owned(), expected.to_owned()), "{inside}");
         }
@@ -118,10 +124,21 @@ mod tests {
             assert_eq!(read(&whole[..end]).1, End::Cut, "{}", &whole[..end]);
         }
         let deep = "<a>".repeat(1000);
-        for text in ["", "text", "{}", "<r></k></r>", "</r>", "<html><br></html>", &deep] {
+        for text in [
+            "",
+            "text",
+            "{}",
+            "<r></k></r>",
+            "</r>",
+            "<html><br></html>",
+            &deep,
+        ] {
             assert_eq!(read(text).1, End::Cut, "{text}");
         }
-        assert_eq!(element("<Error><Code>A</Code><Code>B</Code><Message>cut", "Code").as_deref(), Some("A"));
+        assert_eq!(
+            element("<Error><Code>A</Code><Code>B</Code><Message>cut", "Code").as_deref(),
+            Some("A")
+        );
         assert_eq!(element("<Error><Message>cut", "Message"), None);
     }
 
@@ -129,6 +146,9 @@ mod tests {
     #[test]
     fn declared_entities_stay_as_they_are() {
         let text = "<!DOCTYPE r [<!ENTITY a \"b\"><!ENTITY c SYSTEM \"file:///etc/passwd\">]><r>&a;&c;</r>";
-        assert_eq!(read(text), (vec![("r".to_owned(), "&a;&c;".to_owned())], End::Whole));
+        assert_eq!(
+            read(text),
+            (vec![("r".to_owned(), "&a;&c;".to_owned())], End::Whole)
+        );
     }
 }

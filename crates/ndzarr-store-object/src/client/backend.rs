@@ -10,21 +10,26 @@ use object_store::list::PaginatedListStore;
 #[cfg(feature = "s3")]
 use crate::client::region::Regional;
 
-/// The store of object_store, which is replaced by another one once the region of the bucket is known.
+/// The store of object_store, which is replaced by another one once the region of the bucket is
+/// known.
 pub(crate) struct Backend {
     store: Arc<dyn ObjectStore>,
     /// `None` if it cannot list.
     lists: Option<Arc<dyn PaginatedListStore>>,
     #[cfg(feature = "s3")]
     regional: Option<Regional>,
-    /// The same bucket, where values are erased one by one: used once the service has refused a batch.
+    /// The same bucket, where values are erased one by one: used once the service has refused a
+    /// batch.
     single_eraser: Option<Arc<dyn ObjectStore>>,
     is_without_batches: AtomicBool,
 }
 
 impl Backend {
     pub(crate) fn new(store: Arc<impl ObjectStore + PaginatedListStore>) -> Self {
-        Self { lists: Some(store.clone()), ..Self::unlisted(store) }
+        Self {
+            lists: Some(store.clone()),
+            ..Self::unlisted(store)
+        }
     }
 
     /// The backend of a service that cannot list.
@@ -41,7 +46,10 @@ impl Backend {
 
     #[cfg(feature = "s3")]
     pub(crate) fn with_single_eraser(self, store: Option<Arc<impl ObjectStore>>) -> Self {
-        Self { single_eraser: store.map(|store| store as _), ..self }
+        Self {
+            single_eraser: store.map(|store| store as _),
+            ..self
+        }
     }
 
     /// Returns `true` if the service has refused to erase several values at once.
@@ -51,7 +59,8 @@ impl Backend {
 
     /// From now on values are erased one by one. Returns `false` if they cannot be.
     pub(crate) fn end_batches(&self) -> bool {
-        self.is_without_batches.store(self.single_eraser.is_some(), Relaxed);
+        self.is_without_batches
+            .store(self.single_eraser.is_some(), Relaxed);
         self.is_without_batches()
     }
 

@@ -21,14 +21,21 @@ pub(crate) struct Certificates {
 
 impl Certificates {
     pub(crate) fn new(provider: Arc<CryptoProvider>, roots: Vec<Vec<u8>>) -> Self {
-        Self { provider, roots, verifier: OnceLock::new() }
+        Self {
+            provider,
+            roots,
+            verifier: OnceLock::new(),
+        }
     }
 
     fn verifier(&self) -> Result<&Verifier, Error> {
         if let Some(verifier) = self.verifier.get() {
             return Ok(verifier);
         }
-        let roots = self.roots.iter().map(|der| CertificateDer::from(der.clone()));
+        let roots = self
+            .roots
+            .iter()
+            .map(|der| CertificateDer::from(der.clone()));
         let verifier = Verifier::new_with_extra_roots(roots, Arc::clone(&self.provider))?;
         Ok(self.verifier.get_or_init(|| verifier))
     }
@@ -43,7 +50,8 @@ impl ServerCertVerifier for Certificates {
         ocsp: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        self.verifier()?.verify_server_cert(certificate, intermediates, server, ocsp, now)
+        self.verifier()?
+            .verify_server_cert(certificate, intermediates, server, ocsp, now)
     }
 
     fn verify_tls12_signature(
@@ -67,6 +75,8 @@ impl ServerCertVerifier for Certificates {
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider.signature_verification_algorithms.supported_schemes()
+        self.provider
+            .signature_verification_algorithms
+            .supported_schemes()
     }
 }

@@ -16,8 +16,8 @@ use crate::client::web_value::LargeReads;
 use crate::errors::secrets;
 use crate::options::RemoteOptions;
 
-/// The clients of this process, oldest first. Stores with the same options share connections, which live
-/// for a while: stores that are opened one after the other connect once.
+/// The clients of this process, oldest first. Stores with the same options share connections, which
+/// live for a while: stores that are opened one after the other connect once.
 static CLIENTS: PerProcess<Mutex<Clients>> = PerProcess::new();
 
 type Clients = Vec<(Settings, Arc<Client>)>;
@@ -76,33 +76,50 @@ fn tls(roots: &[Vec<u8>]) -> Result<ClientConfig, rustls::Error> {
 }
 
 fn failed(source: ClientError) -> object_store::Error {
-    object_store::Error::Generic { store: "http", source }
+    object_store::Error::Generic {
+        store: "http",
+        source,
+    }
 }
 
 /// Options without a limit of the time to connect, which only those of metadata services have.
 pub(crate) fn client_options(allow_http: bool) -> ClientOptions {
-    ClientOptions::new().with_allow_http(allow_http).with_connect_timeout_disabled()
+    ClientOptions::new()
+        .with_allow_http(allow_http)
+        .with_connect_timeout_disabled()
 }
 
 /// Options for a metadata service of this machine or its network, which no proxy can reach.
 pub(crate) fn metadata_options() -> ClientOptions {
-    ClientOptions::new().with_allow_http(true).with_connect_timeout(Duration::from_secs(1))
+    ClientOptions::new()
+        .with_allow_http(true)
+        .with_connect_timeout(Duration::from_secs(1))
 }
 
 impl HttpConnector for Connector {
     fn connect(&self, requested: &ClientOptions) -> object_store::Result<HttpClient> {
         let options = &self.options;
-        let is_metadata = requested.get_config_value(&ClientConfigKey::ConnectTimeout).is_some();
-        let allows_http = requested.get_config_value(&ClientConfigKey::AllowHttp).as_deref() == Some("true");
+        let is_metadata = requested
+            .get_config_value(&ClientConfigKey::ConnectTimeout)
+            .is_some();
+        let allows_http = requested
+            .get_config_value(&ClientConfigKey::AllowHttp)
+            .as_deref()
+            == Some("true");
         let settings = Settings {
-            connect: if is_metadata { options.metadata_timeout } else { options.connect_timeout },
+            connect: if is_metadata {
+                options.metadata_timeout
+            } else {
+                options.connect_timeout
+            },
             // For metadata services, fetching credentials has a limit as a whole besides.
             read: options.read_timeout,
             allows_http,
             without_proxy: is_metadata || self.is_local,
             roots: options.roots.clone(),
         };
-        // Connections end with the runtime that they belong to, so those of a caller's are not shared.
+        // Connections end with the runtime that they belong to, so those of a caller's are not
+        // shared.
         let client = match &options.runtime {
             None => self.shared(settings),
             Some(_) => self.client(settings).map(Arc::new),
@@ -137,7 +154,13 @@ impl Connector {
         let shared_tls = Arc::clone(&self.tls);
         let read = settings.read;
         let make = move || {
-            let Settings { connect, allows_http, without_proxy, ref roots, .. } = settings;
+            let Settings {
+                connect,
+                allows_http,
+                without_proxy,
+                ref roots,
+                ..
+            } = settings;
             let tls = shared_tls.get(|_| tls(roots)).clone()?;
             let client = reqwest::Client::builder()
                 .tls_backend_preconfigured(tls)
@@ -147,7 +170,11 @@ impl Connector {
                 .connect_timeout(connect)
                 .pool_idle_timeout(Duration::from_secs(30))
                 .redirect(reqwest::redirect::Policy::none());
-            Ok(if without_proxy { client.no_proxy().build() } else { client.build() }?)
+            Ok(if without_proxy {
+                client.no_proxy().build()
+            } else {
+                client.build()
+            }?)
         };
         Ok(Client::new(Box::new(make), read)?)
     }

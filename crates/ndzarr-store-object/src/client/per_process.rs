@@ -1,5 +1,5 @@
-//! The HTTP client of a process. A forked child has the sockets of its parent, but not the threads that
-//! wait for them, so it needs a client of its own.
+//! The HTTP client of a process. A forked child has the sockets of its parent, but not the threads
+//! that wait for them, so it needs a client of its own.
 
 use std::fmt;
 use std::time::Duration;
@@ -26,16 +26,23 @@ impl Client {
     /// # Errors
     /// If the client cannot be made.
     pub(crate) fn new(make: Make, stall_limit: Duration) -> Result<Self, HttpError> {
-        let client = Self { make, stall_limit, client: PerProcess::new() };
+        let client = Self {
+            make,
+            stall_limit,
+            client: PerProcess::new(),
+        };
         client.of_this_process().map(|_| ())?;
         Ok(client)
     }
 
     fn of_this_process(&self) -> Result<&reqwest::Client, HttpError> {
         let client = self.client.get(|_| (self.make)());
-        client
-            .as_ref()
-            .map_err(|error| HttpError::new(HttpErrorKind::Unknown, std::io::Error::other(error.to_string())))
+        client.as_ref().map_err(|error| {
+            HttpError::new(
+                HttpErrorKind::Unknown,
+                std::io::Error::other(error.to_string()),
+            )
+        })
     }
 
     pub(crate) async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
@@ -49,7 +56,10 @@ impl Client {
         *request.body_mut() = Some(timer.request_body(body));
         let answer = timer.head(client.execute(request)).await?;
         let (head, body) = http::Response::<reqwest::Body>::from(answer).into_parts();
-        Ok(HttpResponse::from_parts(head, HttpResponseBody::new(timer.answer_body(body))))
+        Ok(HttpResponse::from_parts(
+            head,
+            HttpResponseBody::new(timer.answer_body(body)),
+        ))
     }
 }
 

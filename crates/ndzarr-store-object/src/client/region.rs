@@ -29,8 +29,8 @@ const MAX_NAME_LEN: usize = 40;
 /// The answer about a bucket, if there is one. Locked while it is requested.
 type SharedAnswer = Arc<Mutex<Option<Answer>>>;
 
-/// The buckets of this process, by URL. A forked child asks again, since the lock of a bucket may stay
-/// with a thread of its parent.
+/// The buckets of this process, by URL. A forked child asks again, since the lock of a bucket may
+/// stay with a thread of its parent.
 static BUCKETS: PerProcess<std::sync::Mutex<BTreeMap<String, SharedAnswer>>> = PerProcess::new();
 
 enum Answer {
@@ -55,7 +55,13 @@ impl Regional {
     pub(crate) fn new(bucket: &str, builder: AmazonS3Builder, connector: Connector) -> Self {
         // The bucket is not part of the host: there are no certificates for names with dots.
         let url = format!("https://s3.{DEFAULT}.amazonaws.com/{bucket}");
-        Self { url, builder, connector, limit: LIMIT, found: PerProcess::new() }
+        Self {
+            url,
+            builder,
+            connector,
+            limit: LIMIT,
+            found: PerProcess::new(),
+        }
     }
 
     fn found(&self) -> &OnceLock<Option<Arc<AmazonS3>>> {
@@ -67,17 +73,25 @@ impl Regional {
         self.found().get()?.as_deref()
     }
 
-    /// Requests the region, unless it is known. Without an answer the default one stays, whose errors
-    /// say what to do.
+    /// Requests the region, unless it is known. Without an answer the default one stays, whose
+    /// errors say what to do.
     pub(crate) async fn find_store(&self) {
         if self.found().get().is_some() {
             return;
         }
-        let Some(region) = self.region().await else { return };
+        let Some(region) = self.region().await else {
+            return;
+        };
         let mut store = None;
         if region != DEFAULT {
             // It cannot fail: the same builder succeeded with the default region.
-            store = self.builder.clone().with_region(region).build().ok().map(Arc::new);
+            store = self
+                .builder
+                .clone()
+                .with_region(region)
+                .build()
+                .ok()
+                .map(Arc::new);
         }
         // Another call may have been first.
         let _ = self.found().set(store);
@@ -107,7 +121,10 @@ impl Regional {
     }
 
     async fn request_region(&self) -> Option<String> {
-        let client = self.connector.connect(&client_options(self.url.starts_with("http://"))).ok()?;
+        let client = self
+            .connector
+            .connect(&client_options(self.url.starts_with("http://")))
+            .ok()?;
         let mut request = HttpRequest::new(HttpRequestBody::empty());
         *request.method_mut() = Method::HEAD;
         *request.uri_mut() = self.url.parse().ok()?;
@@ -117,8 +134,8 @@ impl Regional {
     }
 }
 
-/// The region in the head of an answer, whatever its status. Other text is refused, since the region
-/// becomes a part of a host's name.
+/// The region in the head of an answer, whatever its status. Other text is refused, since the
+/// region becomes a part of a host's name.
 fn region_in(headers: &HeaderMap) -> Option<String> {
     let region = headers.get("x-amz-bucket-region")?.to_str().ok()?;
     let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';

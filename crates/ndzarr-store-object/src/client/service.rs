@@ -9,12 +9,14 @@ use bytes::{Bytes, BytesMut};
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, TryStreamExt};
 use http::header::{
-    ACCEPT_ENCODING, AUTHORIZATION, CONTENT_LENGTH, CONTENT_RANGE, HeaderMap, HeaderName, HeaderValue,
-    IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_UNMODIFIED_SINCE, RANGE, RETRY_AFTER,
+    ACCEPT_ENCODING, AUTHORIZATION, CONTENT_LENGTH, CONTENT_RANGE, HeaderMap, HeaderName,
+    HeaderValue, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_UNMODIFIED_SINCE, RANGE,
+    RETRY_AFTER,
 };
 use http::{Method, StatusCode};
 use object_store::client::{
-    HttpError, HttpErrorKind, HttpRequest, HttpRequestBody, HttpResponse, HttpResponseBody, HttpService,
+    HttpError, HttpErrorKind, HttpRequest, HttpRequestBody, HttpResponse, HttpResponseBody,
+    HttpService,
 };
 
 use crate::answers::call::{CALL, Call, Purpose};
@@ -35,8 +37,14 @@ const OTHER_BYTES: usize = 4 << 20;
 const MAX_REDIRECTS: usize = 5;
 
 /// The headers that every host may see.
-const PUBLIC: [HeaderName; 6] =
-    [ACCEPT_ENCODING, RANGE, IF_MATCH, IF_NONE_MATCH, IF_MODIFIED_SINCE, IF_UNMODIFIED_SINCE];
+const PUBLIC: [HeaderName; 6] = [
+    ACCEPT_ENCODING,
+    RANGE,
+    IF_MATCH,
+    IF_NONE_MATCH,
+    IF_MODIFIED_SINCE,
+    IF_UNMODIFIED_SINCE,
+];
 
 /// The headers of a signature.
 const SIGNATURE: [HeaderName; 4] = [
@@ -67,14 +75,22 @@ struct SentRequest {
 }
 
 impl HttpService for HttpLayer {
-    fn call<'s, 'f>(&'s self, request: HttpRequest) -> BoxFuture<'f, Result<HttpResponse, HttpError>>
+    fn call<'s, 'f>(
+        &'s self,
+        request: HttpRequest,
+    ) -> BoxFuture<'f, Result<HttpResponse, HttpError>>
     where
         's: 'f,
         Self: 'f,
     {
         async move {
-            let call = CALL.try_with(Clone::clone).unwrap_or_else(|_| Call::new(Purpose::default()));
-            *call.answer() = crate::answers::call::Answer { sent: true, ..Default::default() };
+            let call = CALL
+                .try_with(Clone::clone)
+                .unwrap_or_else(|_| Call::new(Purpose::default()));
+            *call.answer() = crate::answers::call::Answer {
+                sent: true,
+                ..Default::default()
+            };
             let answered = self.answered(request, &call).await;
             answered.inspect_err(|error| {
                 let (what, is_final) = message::transport_failure(error);
@@ -102,7 +118,8 @@ impl HttpLayer {
         let mut transfer = Transfer::Plain;
         if call.is_web_value && head.status.is_success() {
             transfer = Transfer::of(&head).map_err(answer_error)?;
-            // Positions in the compressed bytes are not those in the value: all of it has to be read.
+            // Positions in the compressed bytes are not those in the value: all of it has to be
+            // read.
             if is_part && transfer == Transfer::Gzipped {
                 head.status = StatusCode::OK;
             }
@@ -134,23 +151,32 @@ impl HttpLayer {
             instead.to_owned().into()
         } else if let Purpose::Erasure(batch) = call.purpose {
             let text = read(body, PAGE_BYTES).await?;
-            let refused = batch.refused(&String::from_utf8_lossy(&text)).map_err(answer_error)?;
+            let refused = batch
+                .refused(&String::from_utf8_lossy(&text))
+                .map_err(answer_error)?;
             if let Some(refused) = refused {
                 let secrets = secrets();
                 note_head(call, &head, &secrets);
-                call.answer().note_refused(refused.without_secrets(&secrets));
+                call.answer()
+                    .note_refused(refused.without_secrets(&secrets));
             }
             batch.stand_in(&mut head.headers).to_owned().into()
         } else if !reads || !call.purpose.is_of_store() {
             let bytes = read(body, OTHER_BYTES).await?;
             if becomes_header && !is_printable(&bytes) {
-                return Err(answer_error(OwnError::lasting("the answer is not that of a metadata service")));
+                return Err(answer_error(OwnError::lasting(
+                    "the answer is not that of a metadata service",
+                )));
             }
             bytes.into()
         } else if transfer != Transfer::Plain && !is_part {
             let value = self.large_reads.read(transfer, body).await?;
             make_plain(&mut head, value.len());
-            if is_head { Bytes::new().into() } else { value.into() }
+            if is_head {
+                Bytes::new().into()
+            } else {
+                value.into()
+            }
         } else {
             body
         };
@@ -178,9 +204,13 @@ impl HttpLayer {
     fn complete_headers(&self, request: &mut HttpRequest, call: &Call) {
         // `is_empty` of object_store 0.14.2 is true of payloads that are not.
         let is_empty_write = !request.method().is_safe() && request.body().content_length() == 0;
-        // Sizes and ranges are those of the stored bytes. Google inflates them for clients that do not
-        // accept gzip, and ignores ranges then; others might compress them for clients that do.
-        let encoding = if call.inflates && request.method().is_safe() { "gzip" } else { "identity" };
+        // Sizes and ranges are those of the stored bytes. Google inflates them for clients that do
+        // not accept gzip, and ignores ranges then; others might compress them for clients that do.
+        let encoding = if call.inflates && request.method().is_safe() {
+            "gzip"
+        } else {
+            "identity"
+        };
         let headers = request.headers_mut();
         if is_empty_write {
             // hyper leaves it out, and some servers insist on it.
@@ -210,11 +240,17 @@ impl HttpLayer {
             Purpose::Credentials => request.body().as_bytes().cloned().unwrap_or_default(),
             _ => Bytes::new(),
         };
-        let sent = SentRequest { headers: request.headers().clone(), uri: request.uri().clone(), form };
+        let sent = SentRequest {
+            headers: request.headers().clone(),
+            uri: request.uri().clone(),
+            form,
+        };
         let reads = request.method().is_safe();
         let method = request.method().clone();
         let mut uri = request.uri().clone();
-        let own_origin = reqwest::Url::parse(&uri.to_string()).map_err(undecodable)?.origin();
+        let own_origin = reqwest::Url::parse(&uri.to_string())
+            .map_err(undecodable)?
+            .origin();
         for n_redirects in 0.. {
             let mut response = self.client.call(request).await?;
             let to = response.headers().get(http::header::LOCATION);
@@ -241,8 +277,13 @@ impl HttpLayer {
             *request.uri_mut() = uri.clone();
             // Other headers may be secrets, or are signed for the first host.
             let is_own = to.origin() == own_origin;
-            let allowed = sent.headers.iter().filter(|(name, _)| is_own || PUBLIC.contains(name));
-            request.headers_mut().extend(allowed.map(|(name, value)| (name.clone(), value.clone())));
+            let allowed = sent
+                .headers
+                .iter()
+                .filter(|(name, _)| is_own || PUBLIC.contains(name));
+            request
+                .headers_mut()
+                .extend(allowed.map(|(name, value)| (name.clone(), value.clone())));
         }
         unreachable!("the loop returns")
     }
@@ -250,17 +291,21 @@ impl HttpLayer {
 
 fn check_redirect(from: &reqwest::Url, to: &reqwest::Url) -> Result<(), OwnError> {
     if from.scheme() == "https" && to.scheme() != "https" {
-        return Err(OwnError::lasting("redirected from https to a host without it"));
+        return Err(OwnError::lasting(
+            "redirected from https to a host without it",
+        ));
     }
     if !may_redirect(from, to) {
-        return Err(OwnError::lasting("redirected to this machine, or to the services of its network"));
+        return Err(OwnError::lasting(
+            "redirected to this machine, or to the services of its network",
+        ));
     }
     Ok(())
 }
 
-/// Returns `true` if a redirect from one URL to the other is allowed. Services of this machine, and those
-/// of its own link, such as metadata services, trust every caller that reaches them: a server elsewhere must
-/// not send requests there.
+/// Returns `true` if a redirect from one URL to the other is allowed. Services of this machine, and
+/// those of its own link, such as metadata services, trust every caller that reaches them: a server
+/// elsewhere must not send requests there.
 fn may_redirect(from: &reqwest::Url, to: &reqwest::Url) -> bool {
     let address = |url: &reqwest::Url| {
         let host = url.host_str()?.trim_matches(['[', ']']).to_owned();
@@ -282,8 +327,8 @@ fn may_redirect(from: &reqwest::Url, to: &reqwest::Url) -> bool {
     }
 }
 
-/// Returns `true` for a folder of Azure with a hierarchical namespace, which is otherwise answered like an
-/// empty value.
+/// Returns `true` for a folder of Azure with a hierarchical namespace, which is otherwise answered
+/// like an empty value.
 fn is_folder(headers: &HeaderMap) -> bool {
     let has = |name: &str, value: &str| headers.get(name).is_some_and(|found| found == value);
     has("x-ms-resource-type", "directory") || has("x-ms-meta-hdi_isfolder", "true")
@@ -300,38 +345,60 @@ fn as_get(request: &HttpRequest) -> HttpRequest {
 /// Changes the head of an answer so that object_store accepts it.
 fn repair_head(head: &mut http::response::Parts) {
     // It refuses an answer for a single header that is not ASCII.
-    let not_ascii = head.headers.iter().filter(|(_, value)| value.to_str().is_err());
+    let not_ascii = head
+        .headers
+        .iter()
+        .filter(|(_, value)| value.to_str().is_err());
     let not_ascii: Vec<HeaderName> = not_ascii.map(|(name, _)| name.clone()).collect();
     for name in &not_ascii {
         head.headers.remove(name);
     }
     // The length of a part follows from its range.
     if head.status == StatusCode::PARTIAL_CONTENT && !head.headers.contains_key(CONTENT_LENGTH) {
-        let byte_len = head.headers.get(CONTENT_RANGE).and_then(|range| byte_len(range.to_str().ok()?));
-        head.headers.extend(byte_len.map(|byte_len| (CONTENT_LENGTH, HeaderValue::from(byte_len))));
+        let byte_len = head
+            .headers
+            .get(CONTENT_RANGE)
+            .and_then(|range| byte_len(range.to_str().ok()?));
+        head.headers
+            .extend(byte_len.map(|byte_len| (CONTENT_LENGTH, HeaderValue::from(byte_len))));
     }
 }
 
 /// The length of `bytes 2-4/10`, which is 3.
 fn byte_len(range: &str) -> Option<u64> {
-    let (first, last) = range.trim().strip_prefix("bytes ")?.split_once('/')?.0.split_once('-')?;
-    last.parse::<u64>().ok()?.checked_sub(first.parse().ok()?)?.checked_add(1)
+    let (first, last) = range
+        .trim()
+        .strip_prefix("bytes ")?
+        .split_once('/')?
+        .0
+        .split_once('-')?;
+    last.parse::<u64>()
+        .ok()?
+        .checked_sub(first.parse().ok()?)?
+        .checked_add(1)
 }
 
 /// Notes what the head of an answer says about a failure.
 fn note_head(call: &Call, head: &http::response::Parts, secrets: &Secrets) {
     let header = |name: &str| Some(secrets.quoted(head.headers.get(name)?.to_str().ok()?));
     let mut answer = call.answer();
-    answer.request_id =
-        ["x-amz-request-id", "x-ms-request-id", "x-guploader-uploadid"].into_iter().find_map(header);
+    answer.request_id = [
+        "x-amz-request-id",
+        "x-ms-request-id",
+        "x-guploader-uploadid",
+    ]
+    .into_iter()
+    .find_map(header);
     answer.code = header("x-ms-error-code");
-    answer.region = header("x-amz-bucket-region").filter(|_| matches!(head.status.as_u16(), 301 | 307 | 400));
+    answer.region =
+        header("x-amz-bucket-region").filter(|_| matches!(head.status.as_u16(), 301 | 307 | 400));
     let seconds = header(RETRY_AFTER.as_str());
-    answer.retry_after = seconds.and_then(|seconds| Some(Duration::from_secs(seconds.parse().ok()?)));
+    answer.retry_after =
+        seconds.and_then(|seconds| Some(Duration::from_secs(seconds.parse().ok()?)));
 }
 
-/// Returns `true` if object_store puts the answer to a request into a header or a URL: those of the metadata
-/// service of EC2 to a request for a token, or for the name of a role.
+/// Returns `true` if object_store puts the answer to a request into a header or a URL: those of the
+/// metadata service of EC2 to a request for a token, or for the name of a role.
 fn becomes_header(request: &HttpRequest) -> bool {
     let path = request.uri().path();
     path.ends_with("/latest/api/token") || path.ends_with("/iam/security-credentials/")
@@ -351,7 +418,9 @@ async fn read(body: HttpResponseBody, limit: usize) -> Result<Bytes, HttpError> 
     let mut bytes = BytesMut::new();
     while let Some(part) = stream.try_next().await? {
         if bytes.len() + part.len() > limit {
-            return Err(answer_error(OwnError::lasting(format!("the answer has more than {limit} bytes"))));
+            return Err(answer_error(OwnError::lasting(format!(
+                "the answer has more than {limit} bytes"
+            ))));
         }
         bytes.extend_from_slice(&part);
     }
@@ -391,7 +460,11 @@ mod tests {
             ("http://a.example.org", "http://[::1]/", false),
             ("http://a.example.org", "http://[::ffff:127.0.0.1]/", false),
             ("http://a.example.org", "http://0.0.0.0/", false),
-            ("http://a.example.org", "http://169.254.169.254/latest/meta-data", false),
+            (
+                "http://a.example.org",
+                "http://169.254.169.254/latest/meta-data",
+                false,
+            ),
             ("http://a.example.org", "http://[fd00:ec2::254]/", false),
             ("http://a.example.org", "http://[fe80::1]/", false),
             ("http://127.0.0.1:1", "http://169.254.169.254/", false),

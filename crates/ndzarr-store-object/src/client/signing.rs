@@ -1,5 +1,5 @@
-//! The switch for signatures. It is set when a store is opened, and turned off if the machine turns out
-//! to have no credentials.
+//! The switch for signatures. It is set when a store is opened, and turned off if the machine turns
+//! out to have no credentials.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

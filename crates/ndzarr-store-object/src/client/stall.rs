@@ -1,5 +1,5 @@
-//! The limit on the time in which hardly anything of a request or of its answer is transferred. That of
-//! reqwest begins with the request and does not begin again while its body is sent.
+//! The limit on the time in which hardly anything of a request or of its answer is transferred.
+//! That of reqwest begins with the request and does not begin again while its body is sent.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,12 +14,12 @@ use tokio::time::{Instant, Sleep, sleep, sleep_until};
 
 use crate::errors::message::OwnError;
 
-/// The bytes of one piece of a request's body. The connection takes a piece when it has sent most of those
-/// before.
+/// The bytes of one piece of a request's body. The connection takes a piece when it has sent most
+/// of those before.
 const PIECE_BYTES: usize = 64 << 10;
 
-/// The fewest bytes of an answer that must come within the limit, unless it ends. With 256 requests at once
-/// that is 35 kB/s of a connection, if the limit is 30 s.
+/// The fewest bytes of an answer that must come within the limit, unless it ends. With 256 requests
+/// at once that is 35 kB/s of a connection, if the limit is 30 s.
 const MIN_ANSWER_BYTES: usize = 4 << 10;
 
 /// When some of a request was last transferred, and how long it may stall.
@@ -32,7 +32,10 @@ pub(crate) struct StallTimer {
 impl StallTimer {
     /// The timer of a request that begins now.
     pub(crate) fn new(limit: Duration) -> Self {
-        Self { last: Arc::new(Mutex::new(Instant::now())), limit }
+        Self {
+            last: Arc::new(Mutex::new(Instant::now())),
+            limit,
+        }
     }
 
     fn last(&self) -> MutexGuard<'_, Instant> {
@@ -47,7 +50,9 @@ impl StallTimer {
         let stalls = async {
             loop {
                 let until = self.last().checked_add(self.limit);
-                let Some(until) = until else { return std::future::pending().await };
+                let Some(until) = until else {
+                    return std::future::pending().await;
+                };
                 if until <= Instant::now() {
                     return stalled("nothing was sent or came", self.limit);
                 }
@@ -64,13 +69,22 @@ impl StallTimer {
     pub(crate) fn request_body(&self, body: HttpRequestBody) -> reqwest::Body {
         match body.as_bytes() {
             Some(bytes) if bytes.len() <= PIECE_BYTES => bytes.clone().into(),
-            _ => reqwest::Body::wrap(RequestBody { body, rest: Bytes::new(), timer: self.clone() }),
+            _ => reqwest::Body::wrap(RequestBody {
+                body,
+                rest: Bytes::new(),
+                timer: self.clone(),
+            }),
         }
     }
 
     /// The body of an answer, which fails when too little of it comes for too long.
     pub(crate) fn answer_body(&self, body: reqwest::Body) -> AnswerBody {
-        AnswerBody { body, limit: self.limit, wait: None, n_received: 0 }
+        AnswerBody {
+            body,
+            limit: self.limit,
+            wait: None,
+            n_received: 0,
+        }
     }
 }
 
@@ -81,7 +95,11 @@ fn stalled(what: &str, limit: Duration) -> HttpError {
 
 /// The error of reqwest, without the URL, which may have secrets.
 fn client_error(error: reqwest::Error) -> HttpError {
-    let kind = if error.is_connect() { HttpErrorKind::Connect } else { HttpErrorKind::Unknown };
+    let kind = if error.is_connect() {
+        HttpErrorKind::Connect
+    } else {
+        HttpErrorKind::Unknown
+    };
     HttpError::new(kind, error.without_url())
 }
 
@@ -151,7 +169,9 @@ impl Body for AnswerBody {
     ) -> Poll<Option<Result<Frame<Bytes>, HttpError>>> {
         let this = self.get_mut();
         if let Poll::Ready(frame) = Pin::new(&mut this.body).poll_frame(context) {
-            let data = frame.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref());
+            let data = frame
+                .as_ref()
+                .and_then(|frame| frame.as_ref().ok()?.data_ref());
             this.n_received += data.map_or(0, Bytes::len);
             if this.n_received >= MIN_ANSWER_BYTES {
                 this.wait = None;

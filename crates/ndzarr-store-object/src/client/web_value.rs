@@ -1,7 +1,7 @@
 //! Values that web servers send without a length, or compressed for the transfer.
 //!
-//! object_store and its callers need the length before the bytes, and positions in the value itself. Such
-//! a value is read whole, and its answer gets the head that it should have had.
+//! object_store and its callers need the length before the bytes, and positions in the value
+//! itself. Such a value is read whole, and its answer gets the head that it should have had.
 
 use std::io::Read;
 
@@ -40,14 +40,20 @@ impl Transfer {
             None | Some("identity") => {}
             Some("gzip" | "x-gzip") => return Ok(Self::Gzipped),
             Some(other) => {
-                return Err(OwnError::lasting(format!("the server sent it with Content-Encoding: {other}")));
+                return Err(OwnError::lasting(format!(
+                    "the server sent it with Content-Encoding: {other}"
+                )));
             }
         }
         let has_length = head.headers.contains_key(CONTENT_LENGTH);
         // An answer that ends with its connection may have been cut off.
         let has_end = head.version >= Version::HTTP_2 || is_chunked(&head.headers);
         let is_plain = head.status != StatusCode::OK || has_length || !has_end;
-        Ok(if is_plain { Self::Plain } else { Self::WithoutLength })
+        Ok(if is_plain {
+            Self::Plain
+        } else {
+            Self::WithoutLength
+        })
     }
 }
 
@@ -56,12 +62,20 @@ impl Transfer {
 pub(crate) struct LargeReads(PerProcess<Mutex<()>>);
 
 impl LargeReads {
-    /// The value in a body, which is read to its end. Values of more than [`SMALL_BYTES`] and those that
-    /// are decompressed are read one at a time, since no head tells how large they are.
-    pub(crate) async fn read(&self, transfer: Transfer, body: HttpResponseBody) -> Result<Bytes, HttpError> {
+    /// The value in a body, which is read to its end. Values of more than [`SMALL_BYTES`] and those
+    /// that are decompressed are read one at a time, since no head tells how large they are.
+    pub(crate) async fn read(
+        &self,
+        transfer: Transfer,
+        body: HttpResponseBody,
+    ) -> Result<Bytes, HttpError> {
         let lock = self.0.get(|_| Mutex::default());
         let is_gzipped = transfer == Transfer::Gzipped;
-        let mut guard = if is_gzipped { Some(lock.lock().await) } else { None };
+        let mut guard = if is_gzipped {
+            Some(lock.lock().await)
+        } else {
+            None
+        };
         let mut stream = body.bytes_stream();
         let mut value = Vec::new();
         while let Some(part) = stream.try_next().await? {
@@ -71,7 +85,11 @@ impl LargeReads {
             }
             extend(&mut value, &part)?;
         }
-        if is_gzipped { inflated(&value).map(Bytes::from) } else { Ok(value.into()) }
+        if is_gzipped {
+            inflated(&value).map(Bytes::from)
+        } else {
+            Ok(value.into())
+        }
     }
 }
 
@@ -97,7 +115,8 @@ fn inflated(body: &[u8]) -> Result<Vec<u8>, HttpError> {
 fn extend(value: &mut Vec<u8>, part: &[u8]) -> Result<(), HttpError> {
     let byte_len = value.len() + part.len();
     if byte_len > MAX_BYTES {
-        let what = format!("it has more than {MAX_BYTES} bytes, and the server does not say how many");
+        let what =
+            format!("it has more than {MAX_BYTES} bytes, and the server does not say how many");
         return Err(answer_error(OwnError::lasting(what)));
     }
     if byte_len > value.capacity() {
@@ -111,7 +130,8 @@ fn extend(value: &mut Vec<u8>, part: &[u8]) -> Result<(), HttpError> {
 /// Changes a head into that of a plain answer with a value of this length.
 pub(crate) fn make_plain(head: &mut Parts, byte_len: usize) {
     head.headers.remove(CONTENT_ENCODING);
-    head.headers.insert(CONTENT_LENGTH, HeaderValue::from(byte_len));
+    head.headers
+        .insert(CONTENT_LENGTH, HeaderValue::from(byte_len));
 }
 
 /// The value of `Content-Encoding`, in small letters.
@@ -122,6 +142,10 @@ fn coding(headers: &HeaderMap) -> Option<String> {
 }
 
 fn is_chunked(headers: &HeaderMap) -> bool {
-    let last = headers.get_all(TRANSFER_ENCODING).iter().next_back().and_then(|value| value.to_str().ok());
+    let last = headers
+        .get_all(TRANSFER_ENCODING)
+        .iter()
+        .next_back()
+        .and_then(|value| value.to_str().ok());
     last.is_some_and(|codings| codings.trim().to_ascii_lowercase().ends_with("chunked"))
 }

@@ -1,5 +1,5 @@
-//! Credentials of AWS from the service of a container. object_store only supports tokens from files, and
-//! would send them through a proxy and to any host.
+//! Credentials of AWS from the service of a container. object_store only supports tokens from
+//! files, and would send them through a proxy and to any host.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -65,7 +65,9 @@ impl Container {
         let url = trusted(&url).ok_or_else(|| format!("{name} {what}"))?;
         let token = match (variables.get(TOKEN_FILE), variables.get(TOKEN)) {
             (Some(path), _) => Token::File(path.into()),
-            (None, Some(token)) => Token::Given(header(token).map_err(|what| format!("{TOKEN} {what}"))?),
+            (None, Some(token)) => {
+                Token::Given(header(token).map_err(|what| format!("{TOKEN} {what}"))?)
+            }
             (None, None) => Token::None,
         };
         Ok(Some(Self { name, url, token }))
@@ -79,11 +81,22 @@ impl Container {
     ///
     /// # Errors
     /// If no HTTP client can be made.
-    pub(crate) fn provider(self, connector: &Connector) -> object_store::Result<Arc<ContainerCredentials>> {
+    pub(crate) fn provider(
+        self,
+        connector: &Connector,
+    ) -> object_store::Result<Arc<ContainerCredentials>> {
         let is_local = self.url.scheme_str() == Some("http");
-        let options = if is_local { metadata_options() } else { client_options(false) };
+        let options = if is_local {
+            metadata_options()
+        } else {
+            client_options(false)
+        };
         let client = connector.connect(&options)?;
-        Ok(Arc::new(ContainerCredentials { container: self, client, cache: CredentialCache::default() }))
+        Ok(Arc::new(ContainerCredentials {
+            container: self,
+            client,
+            cache: CredentialCache::default(),
+        }))
     }
 
     async fn token(&self) -> Result<Option<HeaderValue>, String> {
@@ -94,8 +107,10 @@ impl Container {
         };
         let read = tokio::task::spawn_blocking(move || std::fs::read_to_string(path)).await;
         let read = read.map_err(|_| "its thread ended".to_owned())?;
-        let token = read.map_err(|error| format!("{TOKEN_FILE} cannot be read: {}", error.kind()))?;
-        let token = header(token.trim_end()).map_err(|what| format!("what {TOKEN_FILE} names {what}"))?;
+        let token =
+            read.map_err(|error| format!("{TOKEN_FILE} cannot be read: {}", error.kind()))?;
+        let token =
+            header(token.trim_end()).map_err(|what| format!("what {TOKEN_FILE} names {what}"))?;
         Ok(Some(token))
     }
 }
@@ -106,7 +121,8 @@ fn header(token: &str) -> Result<HeaderValue, &'static str> {
     Ok(value)
 }
 
-/// The URL, if its host may get the token and may answer with credentials, by the rule of AWS's tools.
+/// The URL, if its host may get the token and may answer with credentials, by the rule of AWS's
+/// tools.
 fn trusted(url: &str) -> Option<http::Uri> {
     let url = reqwest::Url::parse(url).ok()?;
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
@@ -142,7 +158,10 @@ impl fmt::Debug for ContainerCredentials {
 }
 
 fn failed(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> object_store::Error {
-    object_store::Error::Generic { store: "S3", source: source.into() }
+    object_store::Error::Generic {
+        store: "S3",
+        source: source.into(),
+    }
 }
 
 impl ContainerCredentials {
@@ -151,15 +170,23 @@ impl ContainerCredentials {
         let mut request = HttpRequest::new(HttpRequestBody::empty());
         *request.uri_mut() = self.container.url.clone();
         let token = self.container.token().await.map_err(own_error)?;
-        request.headers_mut().extend(token.map(|token| (AUTHORIZATION, token)));
+        request
+            .headers_mut()
+            .extend(token.map(|token| (AUTHORIZATION, token)));
         let answer = self.client.execute(request).await.map_err(failed)?;
         if !answer.status().is_success() {
             return Err(failed("the service refuses"));
         }
-        let parts: Vec<_> = answer.into_body().bytes_stream().try_collect().await.map_err(failed)?;
+        let parts: Vec<_> = answer
+            .into_body()
+            .bytes_stream()
+            .try_collect()
+            .await
+            .map_err(failed)?;
         let now = SystemTime::now();
         let document = serde_json::from_slice(&parts.concat());
-        let document = document.map_err(|_| own_error("the answer is not a JSON document".to_owned()))?;
+        let document =
+            document.map_err(|_| own_error("the answer is not a JSON document".to_owned()))?;
         ExpiringCredential::read(&document, "the answer", "Token", now).map_err(own_error)
     }
 }
@@ -181,7 +208,10 @@ mod tests {
     use super::*;
 
     fn find(set: &[(&str, &str)]) -> Result<Option<Container>, String> {
-        let set: Vec<_> = set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let set: Vec<_> = set
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
         Container::find(Variables(&set))
     }
 
@@ -208,7 +238,12 @@ mod tests {
         ] {
             let container = find(&[(FULL, url), (TOKEN, "a token")]);
             assert_eq!(container.is_ok(), expected, "{url}");
-            assert!(container.err().is_none_or(|error| !error.contains("hidden")), "{url}");
+            assert!(
+                container
+                    .err()
+                    .is_none_or(|error| !error.contains("hidden")),
+                "{url}"
+            );
         }
         for path in ["@example.org/", ".example.org/", ":80@example.org/"] {
             assert!(find(&[(RELATIVE, path)]).is_err(), "{path}");
@@ -220,12 +255,21 @@ mod tests {
         assert!(find(&[(TOKEN, "a token")]).is_ok_and(|found| found.is_none()));
         let found = find(&[(RELATIVE, "/v2/a"), (FULL, "http://localhost")]);
         let found = found.expect("it is well-formed").expect("there is one");
-        assert_eq!((found.name, &*found.url.to_string()), (RELATIVE, "http://169.254.170.2/v2/a"));
-        let found = find(&[(FULL, "http://127.0.0.1\\@example.org/")]).expect("its host is this machine");
+        assert_eq!(
+            (found.name, &*found.url.to_string()),
+            (RELATIVE, "http://169.254.170.2/v2/a")
+        );
+        let found =
+            find(&[(FULL, "http://127.0.0.1\\@example.org/")]).expect("its host is this machine");
         assert_eq!(found.expect("there is one").url.host(), Some("127.0.0.1"));
-        let error = find(&[(FULL, "http://localhost"), (TOKEN, "hidden\r\nHost: a")]).expect_err("two lines");
-        assert!(error.contains(TOKEN) && !error.contains("hidden"), "{error}");
-        let found = find(&[(FULL, "http://localhost"), (TOKEN, "hidden")]).expect("it is well-formed");
+        let error = find(&[(FULL, "http://localhost"), (TOKEN, "hidden\r\nHost: a")])
+            .expect_err("two lines");
+        assert!(
+            error.contains(TOKEN) && !error.contains("hidden"),
+            "{error}"
+        );
+        let found =
+            find(&[(FULL, "http://localhost"), (TOKEN, "hidden")]).expect("it is well-formed");
         assert!(!format!("{found:?}").contains("hidden"));
     }
 }

@@ -38,7 +38,9 @@ pub(crate) struct CredentialProcess {
 /// Without the words, which may be secrets.
 impl fmt::Debug for CredentialProcess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("CredentialProcess").field(&self.name).finish()
+        f.debug_tuple("CredentialProcess")
+            .field(&self.name)
+            .finish()
     }
 }
 
@@ -47,16 +49,30 @@ impl CredentialProcess {
     pub(crate) fn new(name: &str, command: &str) -> Arc<Self> {
         match words(command) {
             Ok(words) => Self::of_words(name, words),
-            words => Arc::new(Self { name: name.to_owned(), words, cache: CredentialCache::default() }),
+            words => Arc::new(Self {
+                name: name.to_owned(),
+                words,
+                cache: CredentialCache::default(),
+            }),
         }
     }
 
     /// The program with these words, which all stores share so that it runs once.
     pub(crate) fn of_words(name: &str, words: Vec<String>) -> Arc<Self> {
-        let mut shared = SHARED.get(|_| Shared::default()).lock().unwrap_or_else(PoisonError::into_inner);
-        let new =
-            || Self { name: name.to_owned(), words: Ok(words.clone()), cache: CredentialCache::default() };
-        Arc::clone(shared.entry(words.clone()).or_insert_with(|| Arc::new(new())))
+        let mut shared = SHARED
+            .get(|_| Shared::default())
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let new = || Self {
+            name: name.to_owned(),
+            words: Ok(words.clone()),
+            cache: CredentialCache::default(),
+        };
+        Arc::clone(
+            shared
+                .entry(words.clone())
+                .or_insert_with(|| Arc::new(new())),
+        )
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -70,7 +86,9 @@ impl CredentialProcess {
     async fn run(&self) -> Result<ExpiringCredential, OwnError> {
         let words = self.words.clone().map_err(OwnError::lasting)?;
         let output = tokio::task::spawn_blocking(move || run_program(&words, TIME_LIMIT)).await;
-        let output = output.map_err(|_| OwnError::lasting("its thread ended"))?.map_err(OwnError::lasting)?;
+        let output = output
+            .map_err(|_| OwnError::lasting("its thread ended"))?
+            .map_err(OwnError::lasting)?;
         read_output(&output, SystemTime::now()).map_err(OwnError::lasting)
     }
 }
@@ -83,8 +101,13 @@ impl CredentialProvider for CredentialProcess {
         's: 'f,
         Self: 'f,
     {
-        let failed = |error: OwnError| object_store::Error::Generic { store: "S3", source: Box::new(error) };
-        self.fetch().map(move |fetched| fetched.map_err(failed)).boxed()
+        let failed = |error: OwnError| object_store::Error::Generic {
+            store: "S3",
+            source: Box::new(error),
+        };
+        self.fetch()
+            .map(move |fetched| fetched.map_err(failed))
+            .boxed()
     }
 }
 
@@ -103,7 +126,9 @@ fn words(command: &str) -> Result<Vec<String>, &'static str> {
             (_, Some(open)) if open == letter => quote = None,
             // On Windows a backslash is part of paths.
             ('\\', None | Some('"')) if cfg!(not(windows)) => {
-                let next = letters.next().ok_or("its command line ends in a backslash")?;
+                let next = letters
+                    .next()
+                    .ok_or("its command line ends in a backslash")?;
                 let word = word.get_or_insert_default();
                 if quote.is_some() && !['"', '\\'].contains(&next) {
                     word.push('\\');
@@ -118,19 +143,33 @@ fn words(command: &str) -> Result<Vec<String>, &'static str> {
         return Err("a quote in its command line has no end");
     }
     words.extend(word);
-    if words.is_empty() { Err("its command line is empty") } else { Ok(words) }
+    if words.is_empty() {
+        Err("its command line is empty")
+    } else {
+        Ok(words)
+    }
 }
 
 /// Runs a program, and returns its output. Errors contain neither that nor its arguments.
 fn run_program(words: &[String], time_limit: Duration) -> Result<Vec<u8>, String> {
     let program = &words[0];
     let mut command = Command::new(program);
-    command.args(&words[1..]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    command
+        .args(&words[1..])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
     let hint = if program == "aws" { WITHOUT_AWS } else { "" };
     let started = command.spawn();
-    let mut child = started.map_err(|error| format!("{program:?} does not start: {error}{hint}"))?;
+    let mut child =
+        started.map_err(|error| format!("{program:?} does not start: {error}{hint}"))?;
     let until = Instant::now() + time_limit;
-    let late = || format!("{program:?} did not end within {} s", time_limit.as_secs_f64());
+    let late = || {
+        format!(
+            "{program:?} did not end within {} s",
+            time_limit.as_secs_f64()
+        )
+    };
     let (sender, receiver) = mpsc::channel();
     if let Some(output) = child.stdout.take() {
         // The thread ends with the output, which other processes may have inherited.
@@ -162,15 +201,17 @@ fn run_program(words: &[String], time_limit: Duration) -> Result<Vec<u8>, String
     };
     let bytes = bytes?;
     if !status.success() {
-        return Err(format!("{program:?} ended with {status}; run it in a terminal to see why"));
+        return Err(format!(
+            "{program:?} ended with {status}; run it in a terminal to see why"
+        ));
     }
     Ok(bytes)
 }
 
 /// Reads what a program printed at `now`.
 fn read_output(text: &[u8], now: SystemTime) -> Result<ExpiringCredential, String> {
-    let value: serde_json::Value =
-        serde_json::from_slice(text).map_err(|_| "what it prints is not a JSON document".to_owned())?;
+    let value: serde_json::Value = serde_json::from_slice(text)
+        .map_err(|_| "what it prints is not a JSON document".to_owned())?;
     if value.get("Version").and_then(serde_json::Value::as_u64) != Some(1) {
         return Err("what it prints does not have the version 1".to_owned());
     }

@@ -1,4 +1,5 @@
-//! Credentials that are fetched. Their requests and failures are handled separately from those of values.
+//! Credentials that are fetched. Their requests and failures are handled separately from those of
+//! values.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,8 +24,8 @@ const MAX_ATTEMPTS: u32 = 4;
 /// How long the last credentials, if there are any, are used after a failure to fetch others.
 const PAUSE: Duration = Duration::from_secs(10);
 
-/// `true` for metadata services that have credentials, `false` for those that have none, by name. Found
-/// once for the process.
+/// `true` for metadata services that have credentials, `false` for those that have none, by name.
+/// Found once for the process.
 static MACHINES: PerProcess<Mutex<BTreeMap<String, bool>>> = PerProcess::new();
 
 /// The origin of credentials.
@@ -32,13 +33,15 @@ static MACHINES: PerProcess<Mutex<BTreeMap<String, bool>>> = PerProcess::new();
 pub(crate) enum Origin {
     /// A file, a service or a program that the user named: a failure is an error.
     Named(String),
-    /// The metadata service of a virtual machine: if there is none within this time, nothing is signed.
+    /// The metadata service of a virtual machine: if there is none within this time, nothing is
+    /// signed.
     Machine(String, Duration),
 }
 
 /// A provider of object_store's or of ours, with the rules of its origin.
 pub(crate) struct GuardedProvider<C> {
-    /// A forked child has its own, since object_store locks its credentials while it fetches new ones.
+    /// A forked child has its own, since object_store locks its credentials while it fetches new
+    /// ones.
     pub(crate) from: PerProcess<Arc<dyn CredentialProvider<Credential = C>>>,
     pub(crate) make: Make<C>,
     pub(crate) origin: Origin,
@@ -51,7 +54,8 @@ pub(crate) struct GuardedProvider<C> {
 }
 
 /// Makes a provider.
-pub(crate) type Make<C> = Box<dyn Fn() -> Arc<dyn CredentialProvider<Credential = C>> + Send + Sync>;
+pub(crate) type Make<C> =
+    Box<dyn Fn() -> Arc<dyn CredentialProvider<Credential = C>> + Send + Sync>;
 
 /// The credential that was fetched last.
 pub(crate) struct LastCredential<C> {
@@ -62,7 +66,9 @@ pub(crate) struct LastCredential<C> {
 
 impl<C> fmt::Debug for GuardedProvider<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("GuardedProvider").field(&self.origin).finish()
+        f.debug_tuple("GuardedProvider")
+            .field(&self.origin)
+            .finish()
     }
 }
 
@@ -84,7 +90,10 @@ impl<C> GuardedProvider<C> {
     }
 
     async fn fetch(&self) -> object_store::Result<Arc<C>> {
-        if let Some(LastCredential { credential, pause: Some(until) }) = &*self.last()
+        if let Some(LastCredential {
+            credential,
+            pause: Some(until),
+        }) = &*self.last()
             && Instant::now() < *until
         {
             return Ok(Arc::clone(credential));
@@ -106,13 +115,19 @@ impl<C> GuardedProvider<C> {
             attempts += 1;
             let call = Call::new(Purpose::Credentials);
             let from = self.from.get(|_| (self.make)());
-            let fetched = CALL.scope(call.clone(), tokio::time::timeout(limit, from.get_credential()));
+            let fetched = CALL.scope(
+                call.clone(),
+                tokio::time::timeout(limit, from.get_credential()),
+            );
             let error = match fetched.await {
                 Ok(Ok(credential)) => {
                     if let Err(what) = (self.check)(&credential) {
                         break (Some(failed(what)), call.answer().clone());
                     }
-                    *self.last() = Some(LastCredential { credential: Arc::clone(&credential), pause: None });
+                    *self.last() = Some(LastCredential {
+                        credential: Arc::clone(&credential),
+                        pause: None,
+                    });
                     if let Some(name) = machine
                         && has_credentials() != Some(true)
                     {
@@ -133,14 +148,15 @@ impl<C> GuardedProvider<C> {
                 self.signing.turn_off();
                 return Ok(Arc::clone(&self.none));
             }
-            let may_retry = answer.is_passing() && error.is_some() && !(200..300).contains(&answer.status);
+            let may_retry =
+                answer.is_passing() && error.is_some() && !(200..300).contains(&answer.status);
             if !may_retry || attempts == MAX_ATTEMPTS {
                 break (error, answer);
             }
             tokio::time::sleep(backoff(attempts) + answer.requested_pause()).await;
         };
-        // Others are fetched minutes before the last credential expires, so it may still be valid; the
-        // service decides.
+        // Others are fetched minutes before the last credential expires, so it may still be valid;
+        // the service decides.
         if let Some(last) = &mut *self.last() {
             last.pause = Some(Instant::now() + PAUSE);
             return Ok(Arc::clone(&last.credential));
@@ -151,19 +167,26 @@ impl<C> GuardedProvider<C> {
         };
         let what = format!("there are no credentials from {name}: {reason}");
         // Their service may have them later.
-        let is_passing = error.is_none() || answer.is_passing() && !(200..300).contains(&answer.status);
-        let own_error = OwnError { what: what.clone(), is_final: !is_passing };
+        let is_passing =
+            error.is_none() || answer.is_passing() && !(200..300).contains(&answer.status);
+        let own_error = OwnError {
+            what: what.clone(),
+            is_final: !is_passing,
+        };
         let _ = CALL.try_with(|call| call.answer().no_credentials = Some(own_error));
         Err(failed(what))
     }
 }
 
 fn failed(what: String) -> object_store::Error {
-    object_store::Error::Generic { store: "credentials", source: Box::new(OwnError::lasting(what)) }
+    object_store::Error::Generic {
+        store: "credentials",
+        source: Box::new(OwnError::lasting(what)),
+    }
 }
 
-/// Why there are no credentials. The texts of other crates are not used: they may quote files, answers and
-/// URLs, which have secrets.
+/// Why there are no credentials. The texts of other crates are not used: they may quote files,
+/// answers and URLs, which have secrets.
 fn failure_reason(error: &object_store::Error, answer: &Answer) -> String {
     if let Some(own) = message::find_cause::<OwnError>(error) {
         return own.what.clone();

@@ -35,8 +35,12 @@ pub(crate) enum Source {
 impl Source {
     /// The variables of these names that are set, as settings.
     fn settings(variables: Variables<'_>, names: &[&str]) -> Settings {
-        let setting =
-            |name: &&str| Some((name.to_ascii_lowercase(), Setting::new(*name, variables.get(name)?)));
+        let setting = |name: &&str| {
+            Some((
+                name.to_ascii_lowercase(),
+                Setting::new(*name, variables.get(name)?),
+            ))
+        };
         names.iter().filter_map(setting).collect()
     }
 
@@ -44,23 +48,35 @@ impl Source {
     fn first(variables: Variables<'_>, sets: &[(&[&str], &[&str])]) -> Option<Self> {
         let (needed, others) = sets.iter().find(|(needed, _)| variables.has_all(needed))?;
         let settings = Self::settings(variables, &[*needed, *others].concat());
-        Some(Self::Settings { settings, name: needed.join(" and ") })
+        Some(Self::Settings {
+            settings,
+            name: needed.join(" and "),
+        })
     }
 }
 
-/// The domains of Amazon, Google and Microsoft. The credentials of their machines are only used for their
-/// own stores, unless a variable names the metadata service.
+/// The domains of Amazon, Google and Microsoft. The credentials of their machines are only used for
+/// their own stores, unless a variable names the metadata service.
 const AMAZON: &[&str] = &["amazonaws.com", "amazonaws.com.cn", "api.aws"];
 const GOOGLE: &[&str] = &["googleapis.com"];
-const MICROSOFT: &[&str] = &["core.windows.net", "core.chinacloudapi.cn", "core.usgovcloudapi.net"];
+const MICROSOFT: &[&str] = &[
+    "core.windows.net",
+    "core.chinacloudapi.cn",
+    "core.usgovcloudapi.net",
+];
 
 fn is_below(endpoint: Option<&str>, domains: &[&str]) -> bool {
-    let Some(endpoint) = endpoint else { return true };
-    let host = reqwest::Url::parse(endpoint).ok().and_then(|url| url.host_str().map(str::to_owned));
+    let Some(endpoint) = endpoint else {
+        return true;
+    };
+    let host = reqwest::Url::parse(endpoint)
+        .ok()
+        .and_then(|url| url.host_str().map(str::to_owned));
     let host = host.unwrap_or_default();
-    domains
-        .iter()
-        .any(|domain| host.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.')))
+    domains.iter().any(|domain| {
+        host.strip_suffix(domain)
+            .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    })
 }
 
 /// Variables besides those of the sets that follow.
@@ -80,8 +96,14 @@ pub(crate) const AWS_MORE: &[&str] = &[
 ];
 /// Sets of variables, the first complete one of which is used. The second part of each is optional.
 pub(crate) const AWS: &[(&[&str], &[&str])] = &[
-    (&["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"], &["AWS_SESSION_TOKEN"]),
-    (&["AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_ROLE_ARN"], &["AWS_ROLE_SESSION_NAME", "AWS_ENDPOINT_URL_STS"]),
+    (
+        &["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"],
+        &["AWS_SESSION_TOKEN"],
+    ),
+    (
+        &["AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_ROLE_ARN"],
+        &["AWS_ROLE_SESSION_NAME", "AWS_ENDPOINT_URL_STS"],
+    ),
 ];
 pub(crate) const GOOGLE_MORE: &[&str] = &[
     "CLOUDSDK_CONFIG",
@@ -109,11 +131,25 @@ pub(crate) const AZURE: &[(&[&str], &[&str])] = &[
     (&["AZURE_STORAGE_SAS_TOKEN"], &[]),
     (&["AZURE_STORAGE_TOKEN"], &[]),
     (
-        &["AZURE_STORAGE_CLIENT_SECRET", "AZURE_STORAGE_CLIENT_ID", "AZURE_STORAGE_TENANT_ID"],
+        &[
+            "AZURE_STORAGE_CLIENT_SECRET",
+            "AZURE_STORAGE_CLIENT_ID",
+            "AZURE_STORAGE_TENANT_ID",
+        ],
         &["AZURE_AUTHORITY_HOST"],
     ),
-    (&["AZURE_CLIENT_SECRET", "AZURE_CLIENT_ID", "AZURE_TENANT_ID"], &["AZURE_AUTHORITY_HOST"]),
-    (&["AZURE_FEDERATED_TOKEN_FILE", "AZURE_CLIENT_ID", "AZURE_TENANT_ID"], &["AZURE_AUTHORITY_HOST"]),
+    (
+        &["AZURE_CLIENT_SECRET", "AZURE_CLIENT_ID", "AZURE_TENANT_ID"],
+        &["AZURE_AUTHORITY_HOST"],
+    ),
+    (
+        &[
+            "AZURE_FEDERATED_TOKEN_FILE",
+            "AZURE_CLIENT_ID",
+            "AZURE_TENANT_ID",
+        ],
+        &["AZURE_AUTHORITY_HOST"],
+    ),
     (&["AZURE_USE_AZURE_CLI"], &[]),
 ];
 
@@ -145,17 +181,24 @@ pub(crate) fn aws(
         return Ok(Source::Container(container));
     }
     let metadata = variables.get("AWS_EC2_METADATA_SERVICE_ENDPOINT");
-    if variables.is_yes("AWS_EC2_METADATA_DISABLED") || (metadata.is_none() && !is_below(endpoint, AMAZON)) {
+    if variables.is_yes("AWS_EC2_METADATA_DISABLED")
+        || (metadata.is_none() && !is_below(endpoint, AMAZON))
+    {
         return Ok(Source::Unsigned);
     }
     let mut settings = Settings::new();
     if let Some(url) = metadata {
         let mut setting = Setting::new("AWS_EC2_METADATA_SERVICE_ENDPOINT", url);
         setting.check(Use::Endpoint)?;
-        setting.value.truncate(setting.value.trim_end_matches('/').len());
+        setting
+            .value
+            .truncate(setting.value.trim_end_matches('/').len());
         settings.push(("aws_metadata_endpoint".to_owned(), setting));
     }
-    let name = format!("the metadata service of EC2 {}", metadata.unwrap_or_default());
+    let name = format!(
+        "the metadata service of EC2 {}",
+        metadata.unwrap_or_default()
+    );
     Ok(Source::Machine { settings, name })
 }
 
@@ -168,7 +211,11 @@ fn of_profile(profile: &Profile) -> Option<Source> {
     };
     let has = |name: &&str| profile.get(name).is_some();
     let name = format!("the profile {:?}", profile.name());
-    let key = ["aws_access_key_id", "aws_secret_access_key", "aws_session_token"];
+    let key = [
+        "aws_access_key_id",
+        "aws_secret_access_key",
+        "aws_session_token",
+    ];
     // If the profile has a role, its key only serves to obtain the role.
     let has_role = has(&"role_arn");
     if !has_role && key[..2].iter().any(has) {
@@ -189,13 +236,26 @@ fn of_profile(profile: &Profile) -> Option<Source> {
         let settings = settings(&names);
         return Some(Source::Settings { settings, name });
     }
-    if !["sso_session", "sso_start_url", "role_arn", "login_session"].iter().any(has) {
+    if !["sso_session", "sso_start_url", "role_arn", "login_session"]
+        .iter()
+        .any(has)
+    {
         return None;
     }
     // AWS's own program signs in, assumes roles, and prints the credentials that it gets.
-    let words =
-        ["aws", "configure", "export-credentials", "--format", "process", "--profile", profile.name()];
-    Some(Source::Process(CredentialProcess::of_words(&name, words.map(str::to_owned).into())))
+    let words = [
+        "aws",
+        "configure",
+        "export-credentials",
+        "--format",
+        "process",
+        "--profile",
+        profile.name(),
+    ];
+    Some(Source::Process(CredentialProcess::of_words(
+        &name,
+        words.map(str::to_owned).into(),
+    )))
 }
 
 /// The source for Google.
@@ -214,7 +274,10 @@ pub(crate) fn google(variables: Variables<'_>, endpoint: Option<&str>) -> Result
         return Ok(Source::Settings { settings, name });
     }
     let metadata = ["GCE_METADATA_HOST", "GCE_METADATA_ROOT", "GCE_METADATA_IP"];
-    let metadata: Vec<_> = metadata.iter().filter_map(|name| Some((name, variables.get(name)?))).collect();
+    let metadata: Vec<_> = metadata
+        .iter()
+        .filter_map(|name| Some((name, variables.get(name)?)))
+        .collect();
     if variables.is_yes("NO_GCE_CHECK") || (metadata.is_empty() && !is_below(endpoint, GOOGLE)) {
         return Ok(Source::Unsigned);
     }
@@ -224,27 +287,39 @@ pub(crate) fn google(variables: Variables<'_>, endpoint: Option<&str>) -> Result
     }
     let host = metadata.first().map(|(_, host)| *host).unwrap_or_default();
     let name = format!("the metadata service of Compute Engine {host}");
-    Ok(Source::Machine { settings: Settings::new(), name })
+    Ok(Source::Machine {
+        settings: Settings::new(),
+        name,
+    })
 }
 
-/// The endpoint that the document of a service account names, which object_store uses unless another one
-/// is given.
+/// The endpoint that the document of a service account names, which object_store uses unless
+/// another one is given.
 #[cfg(feature = "gcs")]
 pub(crate) fn base_url(source: &Source) -> Option<Setting> {
-    let Source::Settings { settings, name } = source else { return None };
+    let Source::Settings { settings, name } = source else {
+        return None;
+    };
     let document = settings.iter().find_map(|(key, setting)| match &**key {
         "google_service_account_key" => Some(setting.value.clone().into_bytes()),
-        "google_service_account" | "google_service_account_path" => std::fs::read(&setting.value).ok(),
+        "google_service_account" | "google_service_account_path" => {
+            std::fs::read(&setting.value).ok()
+        }
         _ => None,
     });
     let document: serde_json::Value = serde_json::from_slice(&document?).ok()?;
-    Some(Setting::new(format!("gcs_base_url of {name}"), document.get("gcs_base_url")?.as_str()?))
+    Some(Setting::new(
+        format!("gcs_base_url of {name}"),
+        document.get("gcs_base_url")?.as_str()?,
+    ))
 }
 
 /// The file that `gcloud auth application-default login` writes.
 fn gcloud_file(variables: Variables<'_>) -> Option<PathBuf> {
-    let folder = match (variables.get("CLOUDSDK_CONFIG"), variables.get("APPDATA").filter(|_| cfg!(windows)))
-    {
+    let folder = match (
+        variables.get("CLOUDSDK_CONFIG"),
+        variables.get("APPDATA").filter(|_| cfg!(windows)),
+    ) {
         (Some(folder), _) => PathBuf::from(folder),
         (None, Some(data)) => Path::new(data).join("gcloud"),
         (None, None) => Path::new(variables.get("HOME")?).join(".config/gcloud"),
@@ -279,24 +354,37 @@ mod tests {
 
     fn settings(source: Source) -> Option<Vec<String>> {
         match source {
-            Source::Settings { settings, .. } => Some(settings.into_iter().map(|(name, _)| name).collect()),
+            Source::Settings { settings, .. } => {
+                Some(settings.into_iter().map(|(name, _)| name).collect())
+            }
             _ => None,
         }
     }
 
     fn variables(names: &[&str]) -> Vec<(String, String)> {
-        names.iter().map(|name| ((*name).to_owned(), "a".to_owned())).collect()
+        names
+            .iter()
+            .map(|name| ((*name).to_owned(), "a".to_owned()))
+            .collect()
     }
 
     #[test]
     fn the_first_complete_set_counts() {
         let names_used = |names: &[&str]| {
             let set = variables(names);
-            let source = aws(Variables(&set), &Ok(Profile::default()), Some("http://127.0.0.1:1"));
+            let source = aws(
+                Variables(&set),
+                &Ok(Profile::default()),
+                Some("http://127.0.0.1:1"),
+            );
             settings(source.expect("no profile is needed"))
         };
-        let key =
-            ["AWS_ROLE_ARN", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_SECRET_ACCESS_KEY", "AWS_ACCESS_KEY_ID"];
+        let key = [
+            "AWS_ROLE_ARN",
+            "AWS_WEB_IDENTITY_TOKEN_FILE",
+            "AWS_SECRET_ACCESS_KEY",
+            "AWS_ACCESS_KEY_ID",
+        ];
         let expected = ["aws_access_key_id", "aws_secret_access_key"];
         assert_eq!(names_used(&key).expect("keys come first"), expected);
         let expected = ["aws_web_identity_token_file", "aws_role_arn"];
@@ -313,15 +401,25 @@ mod tests {
     fn rs_27_credentials_of_machines_are_for_the_stores_of_their_owner() {
         let none = Vec::new();
         let use_machine = |endpoint| {
-            let aws = aws(Variables(&none), &Ok(Profile::default()), endpoint).expect("no profile is needed");
+            let aws = aws(Variables(&none), &Ok(Profile::default()), endpoint)
+                .expect("no profile is needed");
             let google = google(Variables(&none), endpoint).expect("nothing is set");
             let azure = azure(Variables(&none), endpoint).expect("nothing is set");
             [aws, google, azure].map(|source| matches!(source, Source::Machine { .. }))
         };
         assert_eq!(use_machine(None), [true; 3]);
-        assert_eq!(use_machine(Some("https://s3.eu-west-1.amazonaws.com")), [true, false, false]);
-        assert_eq!(use_machine(Some("https://storage.googleapis.com/")), [false, true, false]);
-        assert_eq!(use_machine(Some("https://lab.blob.core.windows.net")), [false, false, true]);
+        assert_eq!(
+            use_machine(Some("https://s3.eu-west-1.amazonaws.com")),
+            [true, false, false]
+        );
+        assert_eq!(
+            use_machine(Some("https://storage.googleapis.com/")),
+            [false, true, false]
+        );
+        assert_eq!(
+            use_machine(Some("https://lab.blob.core.windows.net")),
+            [false, false, true]
+        );
         for other in [
             "http://127.0.0.1:9000",
             "https://amazonaws.com.example.org",
@@ -330,13 +428,24 @@ mod tests {
         ] {
             assert_eq!(use_machine(Some(other)), [false; 3], "{other}");
         }
-        let endpoint = ("AWS_EC2_METADATA_SERVICE_ENDPOINT".to_owned(), "http://127.0.0.1:1".to_owned());
+        let endpoint = (
+            "AWS_EC2_METADATA_SERVICE_ENDPOINT".to_owned(),
+            "http://127.0.0.1:1".to_owned(),
+        );
         let set = vec![endpoint];
         let aws_of = |set: &Vec<(String, String)>| {
-            aws(Variables(set), &Ok(Profile::default()), Some("http://127.0.0.1")).expect("no profile")
+            aws(
+                Variables(set),
+                &Ok(Profile::default()),
+                Some("http://127.0.0.1"),
+            )
+            .expect("no profile")
         };
         assert!(matches!(aws_of(&set), Source::Machine { .. }));
-        let set = vec![set[0].clone(), ("AWS_EC2_METADATA_DISABLED".to_owned(), "true".to_owned())];
+        let set = vec![
+            set[0].clone(),
+            ("AWS_EC2_METADATA_DISABLED".to_owned(), "true".to_owned()),
+        ];
         assert!(matches!(aws_of(&set), Source::Unsigned));
     }
 }

@@ -18,12 +18,18 @@ pub(crate) struct OwnError {
 impl OwnError {
     /// A failure that would happen again.
     pub(crate) fn lasting(what: impl Into<String>) -> Self {
-        Self { what: what.into(), is_final: true }
+        Self {
+            what: what.into(),
+            is_final: true,
+        }
     }
 
     /// A failure that may pass.
     pub(crate) fn passing(what: impl Into<String>) -> Self {
-        Self { what: what.into(), is_final: false }
+        Self {
+            what: what.into(),
+            is_final: false,
+        }
     }
 }
 
@@ -52,7 +58,9 @@ pub(crate) fn quoted(text: &str) -> String {
 }
 
 /// The first of an error and its causes that is a `T`.
-pub(crate) fn find_cause<'e, T: Error + 'static>(error: &'e (dyn Error + 'static)) -> Option<&'e T> {
+pub(crate) fn find_cause<'e, T: Error + 'static>(
+    error: &'e (dyn Error + 'static),
+) -> Option<&'e T> {
     chain(error).find_map(|cause| cause.downcast_ref())
 }
 
@@ -60,14 +68,18 @@ pub(crate) fn find_cause<'e, T: Error + 'static>(error: &'e (dyn Error + 'static
 fn chain<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
     std::iter::successors(Some(error), |&error| {
         // `source` of an I/O error skips the error that it was made from.
-        match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+        match error
+            .downcast_ref::<io::Error>()
+            .and_then(io::Error::get_ref)
+        {
             Some(inner) => Some(inner as &(dyn Error + 'static)),
             None => error.source(),
         }
     })
 }
 
-/// The message for a failure below HTTP, and `true` if it is final. object_store has removed the URL.
+/// The message for a failure below HTTP, and `true` if it is final. object_store has removed the
+/// URL.
 pub(crate) fn transport_failure(error: &(dyn Error + 'static)) -> (String, bool) {
     if let Some(own) = find_cause::<OwnError>(error) {
         return (own.what.clone(), own.is_final);
@@ -90,7 +102,10 @@ pub(crate) fn transport_failure(error: &(dyn Error + 'static)) -> (String, bool)
 
 /// The message of the last cause of an error.
 pub(crate) fn innermost(error: &(dyn Error + 'static)) -> String {
-    chain(error).last().map(ToString::to_string).unwrap_or_default()
+    chain(error)
+        .last()
+        .map(ToString::to_string)
+        .unwrap_or_default()
 }
 
 /// The message for the fault of a server's certificate.
@@ -106,13 +121,21 @@ fn certificate_fault(fault: &CertificateError) -> String {
             format!("{of_server} is not valid yet; is the clock of this machine right?")
         }
         CertificateError::NotValidForName => format!("{of_server} is for another host name"),
-        CertificateError::NotValidForNameContext { expected, presented } => {
-            format!("{of_server} is not for {}, but for {}", expected.to_str(), presented.join(", "))
+        CertificateError::NotValidForNameContext {
+            expected,
+            presented,
+        } => {
+            format!(
+                "{of_server} is not for {}, but for {}",
+                expected.to_str(),
+                presented.join(", ")
+            )
         }
         CertificateError::UnknownIssuer => format!(
             "{of_server} comes from an authority that is not trusted; name it by SSL_CERT_FILE or in the options"
         ),
-        // The crate that checks certificates has a type for this fault, which rustls does not expose.
+        // The crate that checks certificates has a type for this fault, which rustls does not
+        // expose.
         fault if format!("{fault:?}").contains("CaUsedAsEndEntity") => format!(
             "{of_server} is one of an authority, as `openssl req -x509` makes them: make it with \
              `-addext basicConstraints=critical,CA:FALSE`, and name it by SSL_CERT_FILE or in the \

@@ -47,8 +47,8 @@ const PUBLIC_HEADERS: &[&str] = &[
     "x-ms-version",
 ];
 
-/// Parameters of queries and forms whose values may be shown: those of lists and uploads, of signed URLs,
-/// and of requests for tokens.
+/// Parameters of queries and forms whose values may be shown: those of lists and uploads, of signed
+/// URLs, and of requests for tokens.
 const PUBLIC_PARAMETERS: &[&str] = &[
     "action",
     "api-version",
@@ -99,15 +99,23 @@ const PUBLIC_PARAMETERS: &[&str] = &[
 pub(crate) struct Secrets(Vec<String>);
 
 impl Secrets {
-    /// The secrets of the options, of the headers and the query of a request, and of a form in its body.
+    /// The secrets of the options, of the headers and the query of a request, and of a form in its
+    /// body.
     pub(crate) fn of(options: &[String], headers: &HeaderMap, uri: &Uri, form: &[u8]) -> Self {
         let mut secrets = Self::default();
         for secret in options {
             secrets.add(secret);
         }
-        for (name, value) in headers.iter().filter(|(name, _)| !is_public(name.as_str(), PUBLIC_HEADERS)) {
+        for (name, value) in headers
+            .iter()
+            .filter(|(name, _)| !is_public(name.as_str(), PUBLIC_HEADERS))
+        {
             let value = String::from_utf8_lossy(value.as_bytes());
-            secrets.add(if *name == AUTHORIZATION { signature(&value) } else { &value });
+            secrets.add(if *name == AUTHORIZATION {
+                signature(&value)
+            } else {
+                &value
+            });
         }
         secrets.add_parameters(uri.query().unwrap_or_default());
         secrets.add_parameters(&String::from_utf8_lossy(form));
@@ -132,10 +140,13 @@ impl Secrets {
                 let text = [vec![0; n_before], bytes.to_vec()].concat();
                 let encoded = STANDARD.encode(text);
                 // The first and the last letters also depend on the neighbouring bytes.
-                let inside = encoded.get(4..encoded.len().saturating_sub(4)).unwrap_or_default();
+                let inside = encoded
+                    .get(4..encoded.len().saturating_sub(4))
+                    .unwrap_or_default();
                 self.0.push(letters_and_digits(inside));
             }
-            self.0.push(bytes.iter().map(|byte| format!("{byte:02x}")).collect());
+            self.0
+                .push(bytes.iter().map(|byte| format!("{byte:02x}")).collect());
         }
         self.0.push(bare);
     }
@@ -159,7 +170,11 @@ impl Secrets {
     /// A text of the service as errors may quote it.
     pub(crate) fn quoted(&self, text: &str) -> String {
         let quoted = quoted(text);
-        if self.is_in(&quoted) { LEFT_OUT.to_owned() } else { quoted }
+        if self.is_in(&quoted) {
+            LEFT_OUT.to_owned()
+        } else {
+            quoted
+        }
     }
 }
 
@@ -167,36 +182,45 @@ impl Secrets {
 pub(crate) fn of_options(options: &RemoteOptions) -> Vec<String> {
     match &options.credentials {
         None | Some(Credentials::Anonymous) => Vec::new(),
-        Some(Credentials::Key { secret, session_token, .. }) => {
-            [secret].into_iter().chain(session_token).cloned().collect()
-        }
+        Some(Credentials::Key {
+            secret,
+            session_token,
+            ..
+        }) => [secret].into_iter().chain(session_token).cloned().collect(),
         Some(Credentials::AccountKey(secret) | Credentials::Bearer(secret)) => vec![secret.clone()],
         Some(Credentials::ServiceAccount(document)) => secrets_of_document(document),
-        Some(Credentials::Variables(set)) => {
-            set.iter().flat_map(|(name, value)| secrets_of_variable(name, value)).collect()
-        }
+        Some(Credentials::Variables(set)) => set
+            .iter()
+            .flat_map(|(name, value)| secrets_of_variable(name, value))
+            .collect(),
     }
 }
 
 fn secrets_of_variable(name: &str, value: &str) -> Vec<String> {
-    let is_secret = ["SECRET", "TOKEN", "_KEY", "IDENTITY_HEADER"].iter().any(|part| name.contains(part));
+    let is_secret = ["SECRET", "TOKEN", "_KEY", "IDENTITY_HEADER"]
+        .iter()
+        .any(|part| name.contains(part));
     match name {
         _ if name.ends_with("_FILE") || name.ends_with("_ID") || !is_secret => Vec::new(),
         "GOOGLE_SERVICE_ACCOUNT_KEY" => secrets_of_document(value),
-        _ if name.contains("_SAS_") => {
-            secret_parameters(value.trim_start_matches('?')).map(str::to_owned).collect()
-        }
+        _ if name.contains("_SAS_") => secret_parameters(value.trim_start_matches('?'))
+            .map(str::to_owned)
+            .collect(),
         _ => vec![value.to_owned()],
     }
 }
 
-/// The secrets in the JSON of a service account: the text between the quotes after each of their names.
+/// The secrets in the JSON of a service account: the text between the quotes after each of their
+/// names.
 fn secrets_of_document(document: &str) -> Vec<String> {
     let secret = |name: &&str| {
         let (_, after) = document.split_once(&format!("\"{name}\""))?;
         after.split('"').nth(1).map(str::to_owned)
     };
-    ["private_key", "client_secret", "refresh_token"].iter().filter_map(secret).collect()
+    ["private_key", "client_secret", "refresh_token"]
+        .iter()
+        .filter_map(secret)
+        .collect()
 }
 
 /// The values of those parameters of a query that may be secrets.
@@ -214,11 +238,14 @@ fn is_public(name: &str, public: &[&str]) -> bool {
     })
 }
 
-/// The secret part of a header: the token, or the signature. The rest names a key, a date and a region,
-/// which services mention in their errors.
+/// The secret part of a header: the token, or the signature. The rest names a key, a date and a
+/// region, which services mention in their errors.
 fn signature(authorization: &str) -> &str {
     let (scheme, rest) = authorization.split_once(' ').unwrap_or(("", authorization));
-    let after = |mark: &str| rest.rsplit_once(mark).map_or(rest, |(_, signature)| signature);
+    let after = |mark: &str| {
+        rest.rsplit_once(mark)
+            .map_or(rest, |(_, signature)| signature)
+    };
     match scheme {
         "AWS4-HMAC-SHA256" => after("Signature="),
         "SharedKey" | "SharedKeyLite" => after(":"),
@@ -253,9 +280,12 @@ fn unescaped_once(text: &str) -> String {
             Some((code, byte_len)) => {
                 match u8::try_from(code) {
                     Ok(byte) => bytes.push(byte),
-                    Err(_) => {
-                        bytes.extend(char::from_u32(code).map(String::from).unwrap_or_default().bytes())
-                    }
+                    Err(_) => bytes.extend(
+                        char::from_u32(code)
+                            .map(String::from)
+                            .unwrap_or_default()
+                            .bytes(),
+                    ),
                 }
                 rest = &rest[byte_len..];
             }
@@ -268,13 +298,16 @@ fn unescaped_once(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// The code of the escape that a text begins with, and its length: `%41`, `\x41`, `\u0041`, `&#65;` or
-/// `&#x41;`.
+/// The code of the escape that a text begins with, and its length: `%41`, `\x41`, `\u0041`, `&#65;`
+/// or `&#x41;`.
 fn escape(text: &str) -> Option<(u32, usize)> {
     let hex = |from: usize, n: usize| {
         let digits = text.get(from..from + n)?;
         let is_hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-        Some((u32::from_str_radix(digits, 16).ok().filter(|_| is_hex)?, from + n))
+        Some((
+            u32::from_str_radix(digits, 16).ok().filter(|_| is_hex)?,
+            from + n,
+        ))
     };
     match text.as_bytes() {
         [b'%', ..] => hex(1, 2),
@@ -307,7 +340,9 @@ mod tests {
         let authorization = "AWS4-HMAC-SHA256 Credential=AKID/20261129/eu-west-1/s3/aws4_request, \
                              SignedHeaders=host, Signature=fe5f80f77d5fa3beca038a248ff027d0";
         headers.insert(AUTHORIZATION, HeaderValue::from_static(authorization));
-        let uri = Uri::from_static("http://a/b?prefix=volumes/experiment&sig=c2lnbmF0dXJl%2B&sv=2024-11-04");
+        let uri = Uri::from_static(
+            "http://a/b?prefix=volumes/experiment&sig=c2lnbmF0dXJl%2B&sv=2024-11-04",
+        );
         Secrets::of(
             &["the-options".to_owned(), "tok".to_owned()],
             &headers,
@@ -326,8 +361,14 @@ mod tests {
             format!("your headers: {{'x-lab-password': '{SECRET}'}}"),
             SECRET.to_ascii_uppercase(),
             SECRET.bytes().map(|byte| format!("%{byte:02X}")).collect(),
-            SECRET.bytes().map(|byte| format!("%25{byte:02x}")).collect(),
-            SECRET.bytes().map(|byte| format!("\\u{byte:04x}")).collect(),
+            SECRET
+                .bytes()
+                .map(|byte| format!("%25{byte:02x}"))
+                .collect(),
+            SECRET
+                .bytes()
+                .map(|byte| format!("\\u{byte:04x}"))
+                .collect(),
             SECRET.bytes().map(|byte| format!("&#{byte};")).collect(),
             SECRET.bytes().map(|byte| format!("{byte:02x}")).collect(),
             in_base64(""),

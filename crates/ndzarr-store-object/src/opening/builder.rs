@@ -17,7 +17,9 @@ use crate::settings::setting::{Setting, Use};
 /// Checks settings, and makes them those of a builder.
 fn with_settings<B: Builder>(mut builder: B, settings: Settings) -> Result<B, String> {
     for (name, setting) in settings {
-        let key: B::Key = name.parse().map_err(|_| format!("object_store has no setting {name}"))?;
+        let key: B::Key = name
+            .parse()
+            .map_err(|_| format!("object_store has no setting {name}"))?;
         setting.check(Use::of(&name))?;
         builder = builder.set(key, setting.value);
     }
@@ -57,7 +59,8 @@ macro_rules! builder {
             fn unsigned(self) -> Self {
                 // Some requests look for credentials even if nothing is signed.
                 let none = object_store::StaticCredentialProvider::new(Self::none());
-                self.with_skip_signature(true).with_credentials(Arc::new(none))
+                self.with_skip_signature(true)
+                    .with_credentials(Arc::new(none))
             }
             fn set(self, key: $key, value: String) -> Self {
                 self.with_config(key, value)
@@ -81,12 +84,19 @@ builder!(
     object_store::aws::AmazonS3,
     object_store::aws::AwsCredential,
     object_store::aws::AmazonS3ConfigKey,
-    object_store::aws::AwsCredential { key_id: String::new(), secret_key: String::new(), token: None },
+    object_store::aws::AwsCredential {
+        key_id: String::new(),
+        secret_key: String::new(),
+        token: None
+    },
     |credential| {
         vec![
             ("the id of the key", &*credential.key_id),
             ("the secret of the key", &*credential.secret_key),
-            ("the session token", credential.token.as_deref().unwrap_or_default()),
+            (
+                "the session token",
+                credential.token.as_deref().unwrap_or_default(),
+            ),
         ]
     }
 );
@@ -96,7 +106,9 @@ builder!(
     object_store::gcp::GoogleCloudStorage,
     object_store::gcp::GcpCredential,
     object_store::gcp::GoogleConfigKey,
-    object_store::gcp::GcpCredential { bearer: String::new() },
+    object_store::gcp::GcpCredential {
+        bearer: String::new()
+    },
     |credential| vec![("the token", &*credential.bearer)]
 );
 builder!(
@@ -109,7 +121,11 @@ builder!(
     |credential| match credential {
         object_store::azure::AzureCredential::BearerToken(token) => vec![("the token", &**token)],
         object_store::azure::AzureCredential::SASToken(pairs) => {
-            pairs.iter().flat_map(|(name, value)| [name, value]).map(|text| ("the SAS", &**text)).collect()
+            pairs
+                .iter()
+                .flat_map(|(name, value)| [name, value])
+                .map(|text| ("the SAS", &**text))
+                .collect()
         }
         // It makes signatures, and is not sent.
         object_store::azure::AzureCredential::AccessKey(_) => Vec::new(),
@@ -128,15 +144,19 @@ pub(crate) fn built<B: Builder>(
     let (settings, origin) = match source {
         Source::Unsigned => return Ok(unsigned()),
         Source::Settings { settings, name } => (settings, Origin::Named(name)),
-        Source::Machine { settings, name } => (settings, Origin::Machine(name, 3 * options.metadata_timeout)),
+        Source::Machine { settings, name } => (
+            settings,
+            Origin::Machine(name, 3 * options.metadata_timeout),
+        ),
         #[cfg(feature = "s3")]
         Source::Process(_) | Source::Container(_) => return Err(wrong_credentials(name)),
     };
-    let configured = with_settings(builder.clone(), settings).map_err(|what| option_error(what, name))?;
+    let configured =
+        with_settings(builder.clone(), settings).map_err(|what| option_error(what, name))?;
     let from = match configured.clone().build() {
         Ok(store) => B::provider(&store),
-        // If it fails without credentials, too, the other options are the reason. Otherwise the credentials
-        // are, and the text of the error is not used, since it may quote them.
+        // If it fails without credentials, too, the other options are the reason. Otherwise the
+        // credentials are, and the text of the error is not used, since it may quote them.
         Err(error) => {
             build(unsigned(), name)?;
             let (Origin::Named(origin) | Origin::Machine(origin, _)) = origin;
@@ -164,7 +184,13 @@ pub(crate) fn provided<B: Builder>(
     signing: &Signing,
 ) -> B {
     let same = Arc::clone(&from);
-    guarded(builder, from, Box::new(move || Arc::clone(&same)), origin, signing)
+    guarded(
+        builder,
+        from,
+        Box::new(move || Arc::clone(&same)),
+        origin,
+        signing,
+    )
 }
 
 fn guarded<B: Builder>(
@@ -191,5 +217,7 @@ fn guarded<B: Builder>(
 
 /// Builds the store; `name` is its name in errors.
 pub(crate) fn build<B: Builder>(builder: B, name: &str) -> Result<Arc<B::Store>, StoreError> {
-    Ok(Arc::new(builder.build().map_err(|error| option_error(error, name))?))
+    Ok(Arc::new(
+        builder.build().map_err(|error| option_error(error, name))?,
+    ))
 }

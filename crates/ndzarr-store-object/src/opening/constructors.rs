@@ -31,7 +31,11 @@ use crate::unranged::UnrangedCache;
 
 /// Attempts are counted and repeated by this crate, not by object_store.
 fn no_retries() -> RetryConfig {
-    RetryConfig { max_retries: 0, retry_timeout: Duration::ZERO, ..RetryConfig::default() }
+    RetryConfig {
+        max_retries: 0,
+        retry_timeout: Duration::ZERO,
+        ..RetryConfig::default()
+    }
 }
 
 fn allows_http(endpoint: Option<&str>) -> bool {
@@ -39,17 +43,27 @@ fn allows_http(endpoint: Option<&str>) -> bool {
     scheme.is_some_and(|(scheme, _)| scheme.eq_ignore_ascii_case("http"))
 }
 
-/// Credentials of the options. Each setting has its name in object_store, its name for users, and a value.
+/// Credentials of the options. Each setting has its name in object_store, its name for users, and a
+/// value.
 fn given(settings: &[(&str, &str, &str)]) -> Source {
-    let setting = |(key, name, value): &(&str, &str, &str)| ((*key).to_owned(), Setting::new(*name, *value));
-    Source::Settings { settings: settings.iter().map(setting).collect(), name: "the options".to_owned() }
+    let setting =
+        |(key, name, value): &(&str, &str, &str)| ((*key).to_owned(), Setting::new(*name, *value));
+    Source::Settings {
+        settings: settings.iter().map(setting).collect(),
+        name: "the options".to_owned(),
+    }
 }
 
-/// Checks the bucket and the settings that become parts of URLs. `name` is the name of the store in errors.
+/// Checks the bucket and the settings that become parts of URLs. `name` is the name of the store in
+/// errors.
 fn check(bucket: &str, settings: &[(Option<&Setting>, Use)], name: &str) -> Result<(), StoreError> {
-    let bucket = setting::check(bucket, Use::Name).map_err(|what| format!("the name of the bucket {what}"));
-    let mut settings = settings.iter().filter_map(|(setting, used)| setting.map(|setting| (setting, *used)));
-    let checked = bucket.and_then(|()| settings.try_for_each(|(setting, used)| setting.check(used)));
+    let bucket =
+        setting::check(bucket, Use::Name).map_err(|what| format!("the name of the bucket {what}"));
+    let mut settings = settings
+        .iter()
+        .filter_map(|(setting, used)| setting.map(|setting| (setting, *used)));
+    let checked =
+        bucket.and_then(|()| settings.try_for_each(|(setting, used)| setting.check(used)));
     checked.map_err(|what| option_error(what, &name.replace(char::is_control, "")))
 }
 
@@ -84,7 +98,11 @@ impl ObjectStore {
             prefix,
             limit: PerProcess::new(),
             conflicts: Conflicts::default(),
-            max_value_bytes: if conditions.is_promised() { write::max_value_bytes(service) } else { None },
+            max_value_bytes: if conditions.is_promised() {
+                write::max_value_bytes(service)
+            } else {
+                None
+            },
             conditions,
             hedge: options.hedge_after.map(Hedge::new),
             options: options.clone(),
@@ -106,13 +124,18 @@ impl ObjectStore {
         let mut endpoint = options.endpoint.clone();
         let source = match &options.credentials {
             None | Some(Credentials::Anonymous) => Ok(Source::Unsigned),
-            Some(Credentials::Key { id, secret, session_token }) => {
+            Some(Credentials::Key {
+                id,
+                secret,
+                session_token,
+            }) => {
                 let mut settings = vec![
                     ("aws_access_key_id", "the id of the key", &**id),
                     ("aws_secret_access_key", "the secret of the key", &**secret),
                 ];
                 let token = session_token.as_deref();
-                settings.extend(token.map(|token| ("aws_session_token", "the session token", token)));
+                settings
+                    .extend(token.map(|token| ("aws_session_token", "the session token", token)));
                 Ok(given(&settings))
             }
             Some(Credentials::Variables(set)) => {
@@ -126,7 +149,10 @@ impl ObjectStore {
             Some(_) => return Err(wrong_credentials(&name)),
         };
         let source = source.map_err(|what| no_credentials(what, &name))?;
-        let settings = [(endpoint.as_ref(), Use::Endpoint), (region.as_ref(), Use::Name)];
+        let settings = [
+            (endpoint.as_ref(), Use::Endpoint),
+            (region.as_ref(), Use::Name),
+        ];
         check(bucket, &settings, &name)?;
         let signing = Signing::new(!matches!(source, Source::Unsigned));
         let connector = Connector::new(options, endpoint.as_deref(), &signing);
@@ -148,7 +174,9 @@ impl ObjectStore {
             }
             Source::Container(container) => {
                 let origin = Origin::Named(container.name().to_owned());
-                let from = container.provider(&connector).map_err(|error| option_error(error, &name))?;
+                let from = container
+                    .provider(&connector)
+                    .map_err(|error| option_error(error, &name))?;
                 provided(builder, from, origin, &signing)
             }
             source => built(builder, source, options, &signing, &name)?,
@@ -158,10 +186,15 @@ impl ObjectStore {
         // Not every service that speaks like Amazon has "DeleteObjects".
         let mut single_eraser = None;
         if endpoint.is_some() {
-            single_eraser = Some(build(builder.clone().with_disable_bulk_delete(true), &name)?);
+            single_eraser = Some(build(
+                builder.clone().with_disable_bulk_delete(true),
+                &name,
+            )?);
         }
         let backend = Backend::new(build(builder, &name)?);
-        let backend = backend.in_region(regional).with_single_eraser(single_eraser);
+        let backend = backend
+            .in_region(regional)
+            .with_single_eraser(single_eraser);
         Self::new(backend, Service::S3, &name, prefix, options, signing)
     }
 
@@ -185,12 +218,13 @@ impl ObjectStore {
             Some(Credentials::Bearer(token)) => {
                 setting::check(token, Use::Text)
                     .map_err(|what| option_error(format!("the token {what}"), &name))?;
-                bearer = Some(GcpCredential { bearer: token.clone() });
+                bearer = Some(GcpCredential {
+                    bearer: token.clone(),
+                });
                 Source::Unsigned
             }
-            Some(Credentials::Variables(set)) => {
-                source::google(Variables(set), endpoint).map_err(|what| no_credentials(what, &name))?
-            }
+            Some(Credentials::Variables(set)) => source::google(Variables(set), endpoint)
+                .map_err(|what| no_credentials(what, &name))?,
             Some(_) => return Err(wrong_credentials(&name)),
         };
         let endpoint_of_file = source::base_url(&source).filter(|_| endpoint.is_none());
@@ -223,22 +257,30 @@ impl ObjectStore {
     /// # Errors
     /// If the options do not fit the service. No request is made.
     #[cfg(feature = "azure")]
-    pub fn azure(container: &str, prefix: &str, options: &RemoteOptions) -> Result<Self, StoreError> {
+    pub fn azure(
+        container: &str,
+        prefix: &str,
+        options: &RemoteOptions,
+    ) -> Result<Self, StoreError> {
         let account = options.account.as_deref();
         let account = account.ok_or_else(|| option_error("the account is not given", container))?;
         let mut name = format!("az://{account}/{container}");
         let endpoint = options.endpoint.as_deref();
-        let settings = [(options.endpoint.as_ref(), Use::Endpoint), (options.account.as_ref(), Use::Name)];
+        let settings = [
+            (options.endpoint.as_ref(), Use::Endpoint),
+            (options.account.as_ref(), Use::Name),
+        ];
         check(container, &settings, &name)?;
         let source = match &options.credentials {
             None | Some(Credentials::Anonymous) => Source::Unsigned,
             Some(Credentials::AccountKey(key)) => {
                 given(&[("azure_storage_account_key", "the account key", key)])
             }
-            Some(Credentials::Bearer(token)) => given(&[("azure_storage_token", "the token", token)]),
-            Some(Credentials::Variables(set)) => {
-                source::azure(Variables(set), endpoint).map_err(|what| no_credentials(what, &name))?
+            Some(Credentials::Bearer(token)) => {
+                given(&[("azure_storage_token", "the token", token)])
             }
+            Some(Credentials::Variables(set)) => source::azure(Variables(set), endpoint)
+                .map_err(|what| no_credentials(what, &name))?,
             Some(_) => return Err(wrong_credentials(&name)),
         };
         let signing = Signing::new(!matches!(source, Source::Unsigned));
@@ -252,7 +294,10 @@ impl ObjectStore {
             builder = builder.with_endpoint(endpoint.to_owned());
             name = format!("az+{}/{container}", endpoint.trim_end_matches('/'));
         }
-        let backend = Backend::new(build(built(builder, source, options, &signing, &name)?, &name)?);
+        let backend = Backend::new(build(
+            built(builder, source, options, &signing, &name)?,
+            &name,
+        )?);
         Self::new(backend, Service::Azure, &name, prefix, options, signing)
     }
 
@@ -265,7 +310,11 @@ impl ObjectStore {
         setting::check(url, Use::Url)
             .map_err(|what| option_error(format!("the URL {what}"), "a web server"))?;
         // A query may be a secret.
-        let name = url.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
+        let name = url
+            .split(['?', '#'])
+            .next()
+            .unwrap_or_default()
+            .trim_end_matches('/');
         let signing = Signing::new(false);
         let options = &with_password(options.clone(), url)?;
         let store = object_store::http::HttpBuilder::new()
@@ -275,20 +324,36 @@ impl ObjectStore {
             .with_http_connector(Connector::new(options, Some(url), &signing))
             .build()
             .map_err(|_| option_error("this is not the URL of a web server", name))?;
-        Self::new(Backend::unlisted(Arc::new(store)), Service::Http, name, "", options, signing)
+        Self::new(
+            Backend::unlisted(Arc::new(store)),
+            Service::Http,
+            name,
+            "",
+            options,
+            signing,
+        )
     }
 }
 
-/// Adds the password that the user's file has for the host of a web server, unless the options have an
-/// `Authorization` header.
+/// Adds the password that the user's file has for the host of a web server, unless the options have
+/// an `Authorization` header.
 #[cfg(feature = "http")]
 fn with_password(options: RemoteOptions, url: &str) -> Result<RemoteOptions, StoreError> {
     if options.headers.contains_key(http::header::AUTHORIZATION) {
         return Ok(options);
     }
-    let host = url.parse::<http::Uri>().ok().and_then(|uri| uri.host().map(str::to_owned));
-    let text = options.netrc.as_ref().and_then(|file| std::fs::read_to_string(file).ok());
-    match text.zip(host).and_then(|(text, host)| netrc::authorization(&text, &host)) {
+    let host = url
+        .parse::<http::Uri>()
+        .ok()
+        .and_then(|uri| uri.host().map(str::to_owned));
+    let text = options
+        .netrc
+        .as_ref()
+        .and_then(|file| std::fs::read_to_string(file).ok());
+    match text
+        .zip(host)
+        .and_then(|(text, host)| netrc::authorization(&text, &host))
+    {
         Some(value) => options.header("authorization", &value),
         None => Ok(options),
     }

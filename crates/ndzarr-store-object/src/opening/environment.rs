@@ -14,34 +14,66 @@ type Set = fn(&mut RemoteOptions, &str) -> Option<()>;
 
 /// Variables for every service, with a description of their valid values.
 const GENERAL: [(&str, &str, Set); 7] = [
-    ("NDZARR_CONNECT_TIMEOUT", "a number of seconds above 0", |options, text| {
-        options.connect_timeout = seconds(text)?;
-        Some(())
-    }),
-    ("NDZARR_READ_TIMEOUT", "a number of seconds above 0", |options, text| {
-        options.read_timeout = seconds(text)?;
-        Some(())
-    }),
-    ("NDZARR_RETRY_FOR", "a number of seconds, or 0", |options, text| {
-        options.retry_for = if text == "0" { Duration::ZERO } else { seconds(text)? };
-        Some(())
-    }),
-    ("NDZARR_ATTEMPTS", "a number of attempts above 0", |options, text| {
-        options.attempts = text.parse().ok().filter(|&attempts| attempts > 0)?;
-        Some(())
-    }),
-    ("NDZARR_REQUESTS_IN_FLIGHT", "a number of requests above 0", |options, text| {
-        options.requests = text.parse().ok().filter(|&requests| requests > 0)?;
-        Some(())
-    }),
-    ("NDZARR_HEDGE_AFTER", "a number of seconds above 0", |options, text| {
-        options.hedge_after = Some(seconds(text)?);
-        Some(())
-    }),
-    ("NDZARR_MISSING_IF_DENIED", "true or false", |options, text| {
-        options.missing_if_denied = truth(text)?;
-        Some(())
-    }),
+    (
+        "NDZARR_CONNECT_TIMEOUT",
+        "a number of seconds above 0",
+        |options, text| {
+            options.connect_timeout = seconds(text)?;
+            Some(())
+        },
+    ),
+    (
+        "NDZARR_READ_TIMEOUT",
+        "a number of seconds above 0",
+        |options, text| {
+            options.read_timeout = seconds(text)?;
+            Some(())
+        },
+    ),
+    (
+        "NDZARR_RETRY_FOR",
+        "a number of seconds, or 0",
+        |options, text| {
+            options.retry_for = if text == "0" {
+                Duration::ZERO
+            } else {
+                seconds(text)?
+            };
+            Some(())
+        },
+    ),
+    (
+        "NDZARR_ATTEMPTS",
+        "a number of attempts above 0",
+        |options, text| {
+            options.attempts = text.parse().ok().filter(|&attempts| attempts > 0)?;
+            Some(())
+        },
+    ),
+    (
+        "NDZARR_REQUESTS_IN_FLIGHT",
+        "a number of requests above 0",
+        |options, text| {
+            options.requests = text.parse().ok().filter(|&requests| requests > 0)?;
+            Some(())
+        },
+    ),
+    (
+        "NDZARR_HEDGE_AFTER",
+        "a number of seconds above 0",
+        |options, text| {
+            options.hedge_after = Some(seconds(text)?);
+            Some(())
+        },
+    ),
+    (
+        "NDZARR_MISSING_IF_DENIED",
+        "true or false",
+        |options, text| {
+            options.missing_if_denied = truth(text)?;
+            Some(())
+        },
+    ),
 ];
 
 fn seconds(text: &str) -> Option<Duration> {
@@ -60,7 +92,9 @@ fn truth(text: &str) -> Option<bool> {
 /// Adds headers, each a line with a name, a colon and a value.
 fn with_headers(mut options: RemoteOptions, lines: &str) -> RemoteOptions {
     for line in lines.lines().filter(|line| !line.trim().is_empty()) {
-        let header = line.split_once(':').map(|(name, value)| (name.trim(), value.trim()));
+        let header = line
+            .split_once(':')
+            .map(|(name, value)| (name.trim(), value.trim()));
         match header.and_then(|(name, value)| options.clone().header(name, value).ok()) {
             Some(with_header) => options = with_header,
             None => {
@@ -76,8 +110,8 @@ fn with_headers(mut options: RemoteOptions, lines: &str) -> RemoteOptions {
 type Sets = &'static [(&'static [&'static str], &'static [&'static str])];
 
 impl RemoteOptions {
-    /// The options of environment variables. `variable` looks up a variable; an empty one counts as not
-    /// set.
+    /// The options of environment variables. `variable` looks up a variable; an empty one counts as
+    /// not set.
     ///
     /// | service | read |
     /// |---|---|
@@ -89,8 +123,8 @@ impl RemoteOptions {
     ///
     /// The constructor of the store takes the first of these credentials that exist:
     ///
-    /// - S3: the key; the web identity; the profile (keys, `credential_process`, or AWS's own program
-    ///   where the profile needs a login or another role, even if it also has keys); the
+    /// - S3: the key; the web identity; the profile (keys, `credential_process`, or AWS's own
+    ///   program where the profile needs a login or another role, even if it also has keys); the
     ///   container; the machine;
     /// - Google: the service account; `GOOGLE_APPLICATION_CREDENTIALS` or the file of gcloud; the
     ///   machine;
@@ -98,9 +132,10 @@ impl RemoteOptions {
     ///   `AZURE_USE_AZURE_CLI` asks for it; the machine.
     ///
     /// The machine's metadata service is asked at the first request, for 3 s at most (or 3 times
-    /// `AWS_METADATA_SERVICE_TIMEOUT` or `GCE_METADATA_TIMEOUT`, in seconds) and once for the process, if
-    /// the endpoint is the provider's own or a variable names the service. If it does not answer, nothing
-    /// is signed. Set `AWS_SKIP_SIGNATURE`, or that of the other service, for public data.
+    /// `AWS_METADATA_SERVICE_TIMEOUT` or `GCE_METADATA_TIMEOUT`, in seconds) and once for the
+    /// process, if the endpoint is the provider's own or a variable names the service. If it does
+    /// not answer, nothing is signed. Set `AWS_SKIP_SIGNATURE`, or that of the other service, for
+    /// public data.
     ///
     /// An invalid value of a variable is an error of the store's constructor.
     ///
@@ -112,14 +147,19 @@ impl RemoteOptions {
     /// ```
     pub fn from_environment(service: Service, variable: impl Fn(&str) -> Option<String>) -> Self {
         let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
-        let first =
-            |names: &[&'static str]| names.iter().find_map(|name| Some(Setting::new(*name, variable(name)?)));
+        let first = |names: &[&'static str]| {
+            names
+                .iter()
+                .find_map(|name| Some(Setting::new(*name, variable(name)?)))
+        };
         let mut options = Self::new();
         for (name, what, set) in GENERAL {
             if let Some(text) = variable(name)
                 && set(&mut options, &text).is_none()
             {
-                options.fault.get_or_insert_with(|| format!("{name} is not {what}"));
+                options
+                    .fault
+                    .get_or_insert_with(|| format!("{name} is not {what}"));
             }
         }
         let seconds = first(&["AWS_METADATA_SERVICE_TIMEOUT", "GCE_METADATA_TIMEOUT"]);
@@ -131,7 +171,11 @@ impl RemoteOptions {
                 options.region = first(&["AWS_REGION", "AWS_DEFAULT_REGION"]);
                 options.endpoint = first(&["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"]);
                 if let Some(payer) = variable("AWS_REQUEST_PAYER") {
-                    let pays = if payer == "requester" { Some(true) } else { truth(&payer) };
+                    let pays = if payer == "requester" {
+                        Some(true)
+                    } else {
+                        truth(&payer)
+                    };
                     match pays {
                         Some(pays) => options.requester_pays = pays,
                         None => {
@@ -148,7 +192,8 @@ impl RemoteOptions {
                     match options.clone().header("x-goog-user-project", &project) {
                         Ok(with_header) => options = with_header,
                         Err(_) => {
-                            options.fault = Some("GOOGLE_CLOUD_QUOTA_PROJECT is not a project".to_owned());
+                            options.fault =
+                                Some("GOOGLE_CLOUD_QUOTA_PROJECT is not a project".to_owned());
                         }
                     }
                 }
@@ -171,16 +216,23 @@ impl RemoteOptions {
                 return options;
             }
         };
-        let names = sets.iter().flat_map(|(needed, others)| needed.iter().chain(*others));
+        let names = sets
+            .iter()
+            .flat_map(|(needed, others)| needed.iter().chain(*others));
         let mut set: Vec<(String, String)> = Vec::new();
         for name in names.chain(more).chain([&unsigned]) {
-            if let Some(value) = variable(name).filter(|_| set.iter().all(|(known, _)| known != name)) {
+            if let Some(value) =
+                variable(name).filter(|_| set.iter().all(|(known, _)| known != name))
+            {
                 set.push(((*name).to_owned(), value));
             }
         }
         let is_unsigned = Variables(&set).is_yes(unsigned);
-        options.credentials =
-            Some(if is_unsigned { Credentials::Anonymous } else { Credentials::Variables(set) });
+        options.credentials = Some(if is_unsigned {
+            Credentials::Anonymous
+        } else {
+            Credentials::Variables(set)
+        });
         options
     }
 }
@@ -191,13 +243,18 @@ mod tests {
 
     fn options(service: Service, variables: &[(&str, &str)]) -> RemoteOptions {
         RemoteOptions::from_environment(service, |name| {
-            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+            variables
+                .iter()
+                .find(|(known, _)| *known == name)
+                .map(|(_, value)| (*value).to_owned())
         })
     }
 
     fn named(options: &RemoteOptions) -> Vec<&str> {
         match &options.credentials {
-            Some(Credentials::Variables(set)) => set.iter().map(|(name, _)| name.as_str()).collect(),
+            Some(Credentials::Variables(set)) => {
+                set.iter().map(|(name, _)| name.as_str()).collect()
+            }
             _ => Vec::new(),
         }
     }
@@ -216,13 +273,19 @@ mod tests {
                 ("AWS_ENDPOINT_URL_S3", "http://special"),
             ],
         );
-        assert_eq!(named(&found), ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"]);
+        assert_eq!(
+            named(&found),
+            ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"]
+        );
         assert_eq!(found.region.as_deref(), Some("eu-west-2"));
         assert_eq!(found.endpoint.as_deref(), Some("http://special"));
         assert!(!format!("{found:?}").contains("hidden"));
 
         let keys = [("AWS_ACCESS_KEY_ID", "id"), ("AWS_SKIP_SIGNATURE", "true")];
-        assert!(matches!(options(Service::S3, &keys).credentials, Some(Credentials::Anonymous)));
+        assert!(matches!(
+            options(Service::S3, &keys).credentials,
+            Some(Credentials::Anonymous)
+        ));
     }
 
     #[test]
@@ -257,40 +320,65 @@ mod tests {
             ("NDZARR_MISSING_IF_DENIED", "perhaps"),
             ("AWS_REQUEST_PAYER", "me"),
         ] {
-            let fault = options(Service::S3, &[(name, value)]).fault.unwrap_or_default();
+            let fault = options(Service::S3, &[(name, value)])
+                .fault
+                .unwrap_or_default();
             assert!(fault.starts_with(name), "{fault}");
         }
     }
 
     #[test]
     fn headers_go_to_web_servers_only() {
-        let set = [("NDZARR_HTTP_HEADERS", "Authorization: Bearer a:b\n\nX-Key:1\n")];
+        let set = [(
+            "NDZARR_HTTP_HEADERS",
+            "Authorization: Bearer a:b\n\nX-Key:1\n",
+        )];
         let found = options(Service::Http, &set);
         assert_eq!(found.fault, None);
         assert_eq!(
-            found.headers.get("authorization").map(|value| value.as_bytes()),
+            found
+                .headers
+                .get("authorization")
+                .map(|value| value.as_bytes()),
             Some(&b"Bearer a:b"[..])
         );
-        assert_eq!(found.headers.get("x-key").map(|value| value.as_bytes()), Some(&b"1"[..]));
+        assert_eq!(
+            found.headers.get("x-key").map(|value| value.as_bytes()),
+            Some(&b"1"[..])
+        );
         assert!(!format!("{found:?}").contains("Bearer"));
         for service in [Service::S3, Service::Gcs, Service::Azure] {
             assert!(options(service, &set).headers.is_empty());
         }
         for wrong in ["Authorization", "A b: c", "A: \u{1}", ": c"] {
-            let fault = options(Service::Http, &[("NDZARR_HTTP_HEADERS", wrong)]).fault.unwrap_or_default();
-            assert!(fault.contains("Name: value") && !fault.contains("A b"), "{wrong}: {fault}");
+            let fault = options(Service::Http, &[("NDZARR_HTTP_HEADERS", wrong)])
+                .fault
+                .unwrap_or_default();
+            assert!(
+                fault.contains("Name: value") && !fault.contains("A b"),
+                "{wrong}: {fault}"
+            );
         }
     }
 
     #[test]
     fn the_variables_of_google_and_azure() {
-        let google = [("GOOGLE_APPLICATION_CREDENTIALS", "a.json"), ("GOOGLE_BASE_URL", "http://fake")];
+        let google = [
+            ("GOOGLE_APPLICATION_CREDENTIALS", "a.json"),
+            ("GOOGLE_BASE_URL", "http://fake"),
+        ];
         let found = options(Service::Gcs, &google);
         assert_eq!(named(&found), ["GOOGLE_APPLICATION_CREDENTIALS"]);
         assert_eq!(found.endpoint.as_deref(), Some("http://fake"));
-        let azure = [("AZURE_STORAGE_ACCOUNT", "lab"), ("AZURE_STORAGE_SAS_TOKEN", "sig=a")];
+        let azure = [
+            ("AZURE_STORAGE_ACCOUNT", "lab"),
+            ("AZURE_STORAGE_SAS_TOKEN", "sig=a"),
+        ];
         let found = options(Service::Azure, &azure);
-        assert_eq!((named(&found), found.account.as_deref()), (vec!["AZURE_STORAGE_SAS_TOKEN"], Some("lab")));
+        assert_eq!(
+            (named(&found), found.account.as_deref()),
+            (vec!["AZURE_STORAGE_SAS_TOKEN"], Some("lab"))
+        );
         assert!(named(&options(Service::Gcs, &azure)).is_empty());
     }
 }

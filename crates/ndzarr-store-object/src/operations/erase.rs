@@ -45,7 +45,9 @@ impl Inner {
                 continue;
             }
             match self.erase_by_request(self.paths(keys)?, true).await {
-                Err(failure) if is_unknown_request(&failure.answer) && self.backend.end_batches() => {
+                Err(failure)
+                    if is_unknown_request(&failure.answer) && self.backend.end_batches() =>
+                {
                     self.erase_each(keys).await?;
                 }
                 erased => erased.map_err(|failure| self.erase_error(keys, &failure))?,
@@ -86,13 +88,16 @@ impl Inner {
             let (result, mut answer) = self.attempt(&mut attempts, purpose, request).await;
             if self.service == Service::Azure {
                 // Azure names values by their indices in the request.
-                let name = |at: &String| Some(paths.get(at.parse::<usize>().ok()?)?.as_ref().to_owned());
+                let name =
+                    |at: &String| Some(paths.get(at.parse::<usize>().ok()?)?.as_ref().to_owned());
                 answer.refused = answer.refused.iter().filter_map(name).collect();
             }
             let refused: HashSet<_> = answer.refused.iter().cloned().collect();
             match self.outcome(&attempts, result, answer) {
                 Some(Ok(_)) => return Ok(()),
-                Some(Err(failure)) if !in_batch && self.is_absent(&paths, &failure.answer).await => {
+                Some(Err(failure))
+                    if !in_batch && self.is_absent(&paths, &failure.answer).await =>
+                {
                     return Ok(());
                 }
                 Some(Err(failure)) => return Err(failure),
@@ -105,14 +110,17 @@ impl Inner {
         }
     }
 
-    /// Returns `true` if an answer to an erasure means that the values do not exist. A server that does not
-    /// know such requests may answer with the same status: unless its answer says that a value is missing,
-    /// each value is looked up.
+    /// Returns `true` if an answer to an erasure means that the values do not exist. A server that
+    /// does not know such requests may answer with the same status: unless its answer says that a
+    /// value is missing, each value is looked up.
     async fn is_absent(&self, paths: &[Path], answer: &Answer) -> bool {
         if answer.status != 404 || answer.is_no_bucket() {
             return false;
         }
-        if matches!(answer.code.as_deref(), Some("NoSuchKey" | "NoSuchVersion" | "BlobNotFound")) {
+        if matches!(
+            answer.code.as_deref(),
+            Some("NoSuchKey" | "NoSuchVersion" | "BlobNotFound")
+        ) {
             return true;
         }
         for path in paths {
@@ -128,7 +136,10 @@ impl Inner {
         let key = match (failure.answer.refused.first(), keys) {
             // The service may name a value that was not in the request, and a long name.
             (Some(name), _) => {
-                match keys.iter().find(|key| name.strip_prefix(&self.prefix) == Some(key.as_str())) {
+                match keys
+                    .iter()
+                    .find(|key| name.strip_prefix(&self.prefix) == Some(key.as_str()))
+                {
                     Some(key) => key.to_string(),
                     None => quoted(name),
                 }
@@ -142,8 +153,10 @@ impl Inner {
     }
 
     async fn delete(&self, paths: Vec<Path>, in_batch: bool) -> object_store::Result<()> {
-        let mut deleted =
-            self.backend.eraser(in_batch).delete_stream(stream::iter(paths.into_iter().map(Ok)).boxed());
+        let mut deleted = self
+            .backend
+            .eraser(in_batch)
+            .delete_stream(stream::iter(paths.into_iter().map(Ok)).boxed());
         while let Some(one) = deleted.next().await {
             match one {
                 Ok(_) | Err(OsError::NotFound { .. }) => {}
@@ -153,7 +166,10 @@ impl Inner {
         // The status was one of success, and was replaced by that of the values that were refused.
         match CALL.with(|call| call.answer().status) {
             ..300 => Ok(()),
-            _ => Err(OsError::Generic { store: "http", source: "refused inside the answer".into() }),
+            _ => Err(OsError::Generic {
+                store: "http",
+                source: "refused inside the answer".into(),
+            }),
         }
     }
 }

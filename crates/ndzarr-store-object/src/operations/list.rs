@@ -26,8 +26,8 @@ pub(crate) struct Pages {
     is_done: bool,
     n_pages: u64,
     n_empty: u32,
-    /// The token of the page after the last one whose number is a power of two. Pages in a circle lead to
-    /// this token again.
+    /// The token of the page after the last one whose number is a power of two. Pages in a circle
+    /// lead to this token again.
     earlier: Option<String>,
 }
 
@@ -51,7 +51,10 @@ impl Pages {
         delimiter: Option<&'static str>,
         after: Option<&str>,
     ) -> Self {
-        Self { after: after.map(str::to_owned), ..Self::new(prefix, delimiter) }
+        Self {
+            after: after.map(str::to_owned),
+            ..Self::new(prefix, delimiter)
+        }
     }
 
     /// Returns `true` after the last page.
@@ -86,7 +89,11 @@ impl Pages {
 }
 
 fn failed(prefix: &Prefix, what: &str) -> StoreError {
-    StoreError::Other { action: "list", key: prefix.to_string(), what: what.to_owned() }
+    StoreError::Other {
+        action: "list",
+        key: prefix.to_string(),
+        what: what.to_owned(),
+    }
 }
 
 /// The number of bytes that the names of a list may still take.
@@ -98,15 +105,27 @@ impl NameBudget {
     }
 
     pub(crate) fn take(&mut self, prefix: &Prefix, page: &Page) -> Result<(), StoreError> {
-        let byte_len: usize = page.keys.iter().chain(&page.prefixes).map(String::len).sum();
-        self.0 = self.0.checked_sub(byte_len as u64).ok_or_else(|| failed(prefix, "too many names"))?;
+        let byte_len: usize = page
+            .keys
+            .iter()
+            .chain(&page.prefixes)
+            .map(String::len)
+            .sum();
+        self.0 = self
+            .0
+            .checked_sub(byte_len as u64)
+            .ok_or_else(|| failed(prefix, "too many names"))?;
         Ok(())
     }
 }
 
 impl Inner {
     pub(crate) fn listings(prefix: &Prefix) -> Listings {
-        Listings { prefix: prefix.clone(), pages: Pages::new(prefix, Some("/")), budget: NameBudget::new() }
+        Listings {
+            prefix: prefix.clone(),
+            pages: Pages::new(prefix, Some("/")),
+            budget: NameBudget::new(),
+        }
     }
 
     /// The pages of all names below a prefix.
@@ -115,12 +134,23 @@ impl Inner {
     }
 
     async fn page(&self, pages: &Pages) -> Result<Page, StoreError> {
-        let Pages { prefix, delimiter, after, next, .. } = pages;
-        let Some(lists) = self.backend.lists() else { return Err(StoreError::Unsupported("list")) };
+        let Pages {
+            prefix,
+            delimiter,
+            after,
+            next,
+            ..
+        } = pages;
+        let Some(lists) = self.backend.lists() else {
+            return Err(StoreError::Unsupported("list"));
+        };
         let full_prefix = format!("{}{prefix}", self.prefix);
-        let mut texts = [Some(&full_prefix), after.as_ref(), next.as_ref()].into_iter().flatten();
+        let mut texts = [Some(&full_prefix), after.as_ref(), next.as_ref()]
+            .into_iter()
+            .flatten();
         if texts.any(|text| text.len() > MAX_NAME_BYTES) {
-            let what = format!("a name or the mark of the next page has more than {MAX_NAME_BYTES} bytes");
+            let what =
+                format!("a name or the mark of the next page has more than {MAX_NAME_BYTES} bytes");
             return Err(failed(prefix, &what));
         }
         let instead = match self.service {
@@ -144,24 +174,40 @@ impl Inner {
 
     /// The keys of a page. Names that are not valid keys, and markers of folders, are left out.
     pub(crate) fn keys(&self, prefix: &Prefix, page: &Page) -> Vec<Key> {
-        page.keys.iter().filter_map(|name| self.key(prefix, name)).collect()
+        page.keys
+            .iter()
+            .filter_map(|name| self.key(prefix, name))
+            .collect()
     }
 
     fn key(&self, prefix: &Prefix, name: &str) -> Option<Key> {
-        let name = name.strip_prefix(&self.prefix).filter(|name| name.starts_with(prefix.as_str()))?;
+        let name = name
+            .strip_prefix(&self.prefix)
+            .filter(|name| name.starts_with(prefix.as_str()))?;
         Key::new(name).ok().filter(|key| self.path(key).is_ok())
     }
 
-    /// The keys of a page and the lengths of their values. A length that is not in the page is requested.
-    pub(crate) async fn sizes(&self, prefix: &Prefix, page: &Page) -> Result<Vec<(Key, Listed)>, StoreError> {
+    /// The keys of a page and the lengths of their values. A length that is not in the page is
+    /// requested.
+    pub(crate) async fn sizes(
+        &self,
+        prefix: &Prefix,
+        page: &Page,
+    ) -> Result<Vec<(Key, Listed)>, StoreError> {
         let mut sizes = Vec::with_capacity(page.keys.len());
         for (name, size) in page.keys.iter().zip(&page.sizes) {
-            let Some(key) = self.key(prefix, name) else { continue };
+            let Some(key) = self.key(prefix, name) else {
+                continue;
+            };
             if let Some(size) = size {
                 sizes.push((key, Listed::Value(*size)));
                 continue;
             }
-            let fetch = Fetch { key, of: Of::Any, want: Want::Size };
+            let fetch = Fetch {
+                key,
+                of: Of::Any,
+                want: Want::Size,
+            };
             if let Fetched::Parts { size, .. } = self.fetch(&fetch).await? {
                 sizes.push((fetch.key, Listed::Value(size)));
             }
@@ -190,13 +236,24 @@ pub(crate) struct Listings {
 }
 
 impl Listings {
-    pub(crate) async fn next_page(&mut self, inner: &Inner) -> Result<Option<DirListing>, StoreError> {
-        let Some(page) = self.pages.next_page(inner).await? else { return Ok(None) };
+    pub(crate) async fn next_page(
+        &mut self,
+        inner: &Inner,
+    ) -> Result<Option<DirListing>, StoreError> {
+        let Some(page) = self.pages.next_page(inner).await? else {
+            return Ok(None);
+        };
         self.budget.take(&self.prefix, &page)?;
-        let keys = inner.keys(&self.prefix, &page).iter().map(|key| key.name().to_owned()).collect();
+        let keys = inner
+            .keys(&self.prefix, &page)
+            .iter()
+            .map(|key| key.name().to_owned())
+            .collect();
         let full_prefix = format!("{}{}", inner.prefix, self.prefix);
-        let names =
-            page.prefixes.iter().filter_map(|name| name.strip_prefix(&full_prefix)?.strip_suffix('/'));
+        let names = page
+            .prefixes
+            .iter()
+            .filter_map(|name| name.strip_prefix(&full_prefix)?.strip_suffix('/'));
         let is_name = |name: &&str| Key::new(name).is_ok_and(|key| inner.path(&key).is_ok());
         let prefixes = names.filter(is_name).map(str::to_owned).collect();
         Ok(Some(DirListing { keys, prefixes }))
@@ -212,7 +269,11 @@ mod tests {
         let mut pages = Pages::new(&Prefix::root(), None);
         for number in 0..n_pages {
             let keys = vec!["a".to_owned(); n_names];
-            let page = Page { keys, next: Some(next(number)), ..Page::default() };
+            let page = Page {
+                keys,
+                next: Some(next(number)),
+                ..Page::default()
+            };
             pages.follow(&page).map_err(|_| number)?;
         }
         Ok(())
@@ -222,8 +283,8 @@ mod tests {
     fn lists_that_do_not_end_are_noticed() {
         assert_eq!(follow(100_000, |number| number.to_string(), 1), Ok(()));
         for circle in [1, 2, 3, 7, 100] {
-            let noticed =
-                follow(100_000, |number| (number % circle).to_string(), 1).expect_err("it is a circle");
+            let noticed = follow(100_000, |number| (number % circle).to_string(), 1)
+                .expect_err("it is a circle");
             assert!(noticed < 4 * circle, "{circle}: {noticed}");
         }
         // Always a new token, and no names: the thousandth page is the last.
@@ -232,7 +293,11 @@ mod tests {
 
     #[test]
     fn the_bytes_of_names_are_limited() {
-        let page = Page { keys: vec!["abc".into()], prefixes: vec!["de/".into()], ..Page::default() };
+        let page = Page {
+            keys: vec!["abc".into()],
+            prefixes: vec!["de/".into()],
+            ..Page::default()
+        };
         let mut budget = NameBudget(11);
         assert!(budget.take(&Prefix::root(), &page).is_ok());
         assert!(budget.take(&Prefix::root(), &page).is_err());

@@ -1,5 +1,5 @@
-//! Long lists, of which several parts are listed at once. The pages of a part must be requested one after
-//! the other, since each names the next one. Other parts begin at folders after them.
+//! Long lists, of which several parts are listed at once. The pages of a part must be requested one
+//! after the other, since each names the next one. Other parts begin at folders after them.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -11,8 +11,8 @@ use crate::answers::page::Page;
 use crate::operations::list::{NameBudget, Pages};
 use crate::store::{Inner, Service};
 
-/// The number of pages after which the rest of a list is split: a request or two for the split matter
-/// little then.
+/// The number of pages after which the rest of a list is split: a request or two for the split
+/// matter little then.
 const PAGES_BEFORE_SPLIT: u32 = 4;
 /// The most parts of one split.
 const MAX_PARTS: usize = 16;
@@ -44,7 +44,10 @@ impl Inner {
         if matches!(self.service, Service::Azure | Service::Http) {
             return self.list_in_order(prefix).await;
         }
-        match self.list_range(prefix, NameRange::default(), &Mutex::new(NameBudget::new())).await {
+        match self
+            .list_range(prefix, NameRange::default(), &Mutex::new(NameBudget::new()))
+            .await
+        {
             Ok(keys) => Ok(keys),
             Err(Stop::NoOrder) => self.list_in_order(prefix).await,
             Err(Stop::Error(error)) => Err(error),
@@ -63,12 +66,18 @@ impl Inner {
             let mut keys = Vec::new();
             let mut last = after.unwrap_or_default();
             for n_pages in 1.. {
-                let Some(mut page) = pages.next_page(self).await? else { break };
+                let Some(mut page) = pages.next_page(self).await? else {
+                    break;
+                };
                 check_order(&page, &mut last)?;
                 if let Some(before) = &before {
-                    page.keys.truncate(page.keys.partition_point(|name| name < before));
+                    page.keys
+                        .truncate(page.keys.partition_point(|name| name < before));
                 }
-                budget.lock().unwrap_or_else(PoisonError::into_inner).take(prefix, &page)?;
+                budget
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .take(prefix, &page)?;
                 keys.extend(self.keys(prefix, &page));
                 if pages.is_done() || before.as_ref().is_some_and(|before| last >= *before) {
                     break;
@@ -76,8 +85,10 @@ impl Inner {
                 if n_pages == PAGES_BEFORE_SPLIT && !page.keys.is_empty() {
                     let ranges = self.split(prefix, &last, before.as_deref()).await?;
                     if ranges.len() > 1 {
-                        let lists = stream::iter(ranges).map(|range| self.list_range(prefix, range, budget));
-                        let found: Vec<Vec<Key>> = lists.buffer_unordered(MAX_PARTS).try_collect().await?;
+                        let lists = stream::iter(ranges)
+                            .map(|range| self.list_range(prefix, range, budget));
+                        let found: Vec<Vec<Key>> =
+                            lists.buffer_unordered(MAX_PARTS).try_collect().await?;
                         keys.extend(found.into_iter().flatten());
                         break;
                     }
@@ -103,8 +114,12 @@ impl Inner {
                 |name: &&String| ***name > *after && before.is_none_or(|before| ***name < *before);
             folders = page.prefixes.iter().filter(is_inside).cloned().collect();
             // Without any, the next names are in the same folder as the last one.
-            let of_last = page.prefixes.iter().find(|name| after.starts_with(&***name));
-            let of_last = of_last.and_then(|name| Prefix::new(name.strip_prefix(&self.prefix)?).ok());
+            let of_last = page
+                .prefixes
+                .iter()
+                .find(|name| after.starts_with(&***name));
+            let of_last =
+                of_last.and_then(|name| Prefix::new(name.strip_prefix(&self.prefix)?).ok());
             match of_last {
                 Some(folder) if folders.is_empty() && folder != searched => searched = folder,
                 _ => break,
@@ -115,15 +130,22 @@ impl Inner {
         let mut ranges = Vec::new();
         let mut start = after.to_owned();
         for folder in folders.into_iter().step_by(step) {
-            ranges.push(NameRange { after: Some(start), before: Some(folder.clone()) });
+            ranges.push(NameRange {
+                after: Some(start),
+                before: Some(folder.clone()),
+            });
             start = folder;
         }
-        ranges.push(NameRange { after: Some(start), before: before.map(str::to_owned) });
+        ranges.push(NameRange {
+            after: Some(start),
+            before: before.map(str::to_owned),
+        });
         Ok(ranges)
     }
 }
 
-/// Checks that the names of a page are in order, and all after `last`, which becomes the last of them.
+/// Checks that the names of a page are in order, and all after `last`, which becomes the last of
+/// them.
 fn check_order(page: &Page, last: &mut String) -> Result<(), Stop> {
     for name in &page.keys {
         if !last.is_empty() && name <= last {

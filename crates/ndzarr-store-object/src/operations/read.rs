@@ -68,10 +68,18 @@ impl Inner {
             }
         }
         let what = "it keeps changing".to_owned();
-        Err(StoreError::Other { action: "read", key: fetch.key.to_string(), what })
+        Err(StoreError::Other {
+            action: "read",
+            key: fetch.key.to_string(),
+            what,
+        })
     }
 
-    async fn fetch_once(&self, fetch: &Fetch, pinned: Option<&State>) -> Result<Fetched, StoreError> {
+    async fn fetch_once(
+        &self,
+        fetch: &Fetch,
+        pinned: Option<&State>,
+    ) -> Result<Fetched, StoreError> {
         let key = &fetch.key;
         let got = match &fetch.want {
             Want::Size | Want::Tail(0) => self.get(key, ReadRequest::Head, pinned).await?,
@@ -88,8 +96,15 @@ impl Inner {
                 ReadAnswer::Part(state, _, value) => {
                     let (size, parts) = fetch.want.cut(key, &value)?;
                     // A slice would keep the whole value in memory.
-                    let parts = parts.iter().map(|part| Bytes::copy_from_slice(part)).collect();
-                    return Ok(Fetched::Parts { pin: state.into_pin(), size, parts });
+                    let parts = parts
+                        .iter()
+                        .map(|part| Bytes::copy_from_slice(part))
+                        .collect();
+                    return Ok(Fetched::Parts {
+                        pin: state.into_pin(),
+                        size,
+                        parts,
+                    });
                 }
                 got => got,
             },
@@ -98,8 +113,16 @@ impl Inner {
         Ok(match got {
             ReadAnswer::Missing => Fetched::Missing,
             ReadAnswer::Part(state, size, bytes) => {
-                let parts = if fetch.want == Want::Size { Vec::new() } else { vec![bytes] };
-                Fetched::Parts { pin: state.into_pin(), size, parts }
+                let parts = if fetch.want == Want::Size {
+                    Vec::new()
+                } else {
+                    vec![bytes]
+                };
+                Fetched::Parts {
+                    pin: state.into_pin(),
+                    size,
+                    parts,
+                }
             }
             ReadAnswer::Changed
             | ReadAnswer::OutOfRange
@@ -109,7 +132,11 @@ impl Inner {
     }
 
     /// All of a value whose server ignores ranges: from memory, if it is still the same.
-    async fn whole_unranged(&self, key: &Key, pinned: Option<&State>) -> Result<ReadAnswer, StoreError> {
+    async fn whole_unranged(
+        &self,
+        key: &Key,
+        pinned: Option<&State>,
+    ) -> Result<ReadAnswer, StoreError> {
         if let Some(got) = self.answer_from_memory(key, pinned).await? {
             return Ok(got);
         }
@@ -119,13 +146,27 @@ impl Inner {
             return Ok(got);
         }
         let limit = UnrangedCache::LIMIT;
-        let got = match self.get(key, ReadRequest::Whole { limit, at_once: limit }, pinned).await {
+        let got = match self
+            .get(
+                key,
+                ReadRequest::Whole {
+                    limit,
+                    at_once: limit,
+                },
+                pinned,
+            )
+            .await
+        {
             Err(StoreError::TooLarge { size, .. }) => {
                 let what = format!(
                     "the server ignores ranges, and the value has {size} bytes: more than {limit} are not \
                      read for a part of them"
                 );
-                return Err(StoreError::Other { action: "read", key: key.to_string(), what });
+                return Err(StoreError::Other {
+                    action: "read",
+                    key: key.to_string(),
+                    what,
+                });
             }
             got => got?,
         };
@@ -141,9 +182,13 @@ impl Inner {
         key: &Key,
         pinned: Option<&State>,
     ) -> Result<Option<ReadAnswer>, StoreError> {
-        let Some((cached, value)) = self.unranged.get(key) else { return Ok(None) };
+        let Some((cached, value)) = self.unranged.get(key) else {
+            return Ok(None);
+        };
         Ok(match self.get(key, ReadRequest::Head, pinned).await? {
-            ReadAnswer::Part(state, size, _) if state.is_same_as(&cached) && size == value.len() as u64 => {
+            ReadAnswer::Part(state, size, _)
+                if state.is_same_as(&cached) && size == value.len() as u64 =>
+            {
                 Some(ReadAnswer::Part(state, size, value))
             }
             ReadAnswer::Part(..) => None,
@@ -151,8 +196,16 @@ impl Inner {
         })
     }
 
-    async fn whole(&self, key: &Key, limit: u64, pinned: Option<&State>) -> Result<ReadAnswer, StoreError> {
-        let request = ReadRequest::Whole { limit, at_once: LARGE_BYTES };
+    async fn whole(
+        &self,
+        key: &Key,
+        limit: u64,
+        pinned: Option<&State>,
+    ) -> Result<ReadAnswer, StoreError> {
+        let request = ReadRequest::Whole {
+            limit,
+            at_once: LARGE_BYTES,
+        };
         let (state, size) = match self.get(key, request, pinned).await? {
             ReadAnswer::Large(state, size) => (state, size),
             got => return Ok(got),
@@ -168,7 +221,16 @@ impl Inner {
             match piece {
                 ReadAnswer::Part(_, _, bytes) => value.extend_from_slice(&bytes),
                 ReadAnswer::RangesIgnored => {
-                    return self.get(key, ReadRequest::Whole { limit, at_once: u64::MAX }, pinned).await;
+                    return self
+                        .get(
+                            key,
+                            ReadRequest::Whole {
+                                limit,
+                                at_once: u64::MAX,
+                            },
+                            pinned,
+                        )
+                        .await;
                 }
                 _ => return Ok(ReadAnswer::Changed),
             }
@@ -176,7 +238,12 @@ impl Inner {
         Ok(ReadAnswer::Part(state.clone(), size, value.freeze()))
     }
 
-    async fn tail(&self, key: &Key, n: u64, pinned: Option<&State>) -> Result<ReadAnswer, StoreError> {
+    async fn tail(
+        &self,
+        key: &Key,
+        n: u64,
+        pinned: Option<&State>,
+    ) -> Result<ReadAnswer, StoreError> {
         // Azure has no ranges that count from the end.
         if self.service != Service::Azure {
             let range = GetRange::Suffix(n.min(MAX_END));
@@ -194,21 +261,35 @@ impl Inner {
         }
     }
 
-    /// Requests all ranges at once, and compares afterwards that they came from one value. `None` if the
-    /// server ignores ranges.
+    /// Requests all ranges at once, and compares afterwards that they came from one value. `None`
+    /// if the server ignores ranges.
     async fn ranges(
         &self,
         key: &Key,
         ranges: &[Range<u64>],
         pinned: Option<&State>,
     ) -> Result<Option<Fetched>, StoreError> {
-        let gets = ranges.iter().filter(|range| range.start < range.end.min(MAX_END)).map(|range| {
-            // No more than memory can address: object_store refuses a longer range even of a short value.
-            let end = range.end.min(MAX_END).min(range.start.saturating_add(isize::MAX as u64));
-            self.get(key, ReadRequest::Range(GetRange::Bounded(range.start..end)), pinned)
-        });
+        let gets = ranges
+            .iter()
+            .filter(|range| range.start < range.end.min(MAX_END))
+            .map(|range| {
+                // No more than memory can address: object_store refuses a longer range even of a
+                // short value.
+                let end = range
+                    .end
+                    .min(MAX_END)
+                    .min(range.start.saturating_add(isize::MAX as u64));
+                self.get(
+                    key,
+                    ReadRequest::Range(GetRange::Bounded(range.start..end)),
+                    pinned,
+                )
+            });
         let got = try_join_all(gets).await?;
-        if got.iter().any(|got| matches!(got, ReadAnswer::RangesIgnored)) {
+        if got
+            .iter()
+            .any(|got| matches!(got, ReadAnswer::RangesIgnored))
+        {
             return Ok(None);
         }
         let mut found: Option<(State, u64)> = None;
@@ -223,7 +304,11 @@ impl Inner {
         }
         if got.iter().any(|got| matches!(got, ReadAnswer::Missing)) {
             let all = got.iter().all(|got| matches!(got, ReadAnswer::Missing));
-            return Ok(Some(if all { Fetched::Missing } else { Fetched::Changed }));
+            return Ok(Some(if all {
+                Fetched::Missing
+            } else {
+                Fetched::Changed
+            }));
         }
         let (state, size) = match found {
             Some(found) => found,
@@ -238,7 +323,12 @@ impl Inner {
         let mut parts = Vec::with_capacity(ranges.len());
         for &Range { start, end } in ranges {
             if start > end || end > size.min(MAX_END) {
-                return Err(StoreError::OutOfRange { key: key.clone(), start, end, size });
+                return Err(StoreError::OutOfRange {
+                    key: key.clone(),
+                    start,
+                    end,
+                    size,
+                });
             }
             // Nothing was requested for an empty range.
             let answer = if start < end { got.next() } else { None };
@@ -249,7 +339,11 @@ impl Inner {
                 Some(_) => return Ok(Some(Fetched::Changed)),
             });
         }
-        Ok(Some(Fetched::Parts { pin: state.into_pin(), size, parts }))
+        Ok(Some(Fetched::Parts {
+            pin: state.into_pin(),
+            size,
+            parts,
+        }))
     }
 
     pub(crate) async fn get(
@@ -290,7 +384,11 @@ impl Inner {
             match read {
                 ReadRequest::Head => return Ok(Ok(ReadAnswer::Part(state, size, Bytes::new()))),
                 ReadRequest::Whole { limit, .. } if size > limit => {
-                    return Ok(Err(StoreError::TooLarge { key: key.clone(), size, limit }));
+                    return Ok(Err(StoreError::TooLarge {
+                        key: key.clone(),
+                        size,
+                        limit,
+                    }));
                 }
                 ReadRequest::Whole { at_once, .. } if size > at_once => {
                     return Ok(Ok(ReadAnswer::Large(state, size)));
@@ -302,11 +400,16 @@ impl Inner {
         match self.read(Purpose::Values, request).await {
             Ok((got, _)) => got,
             Err(failure) => match failure.answer.status {
-                404 | 410 if failure.answer.is_no_bucket() => Err(self.error("read", key, &failure)),
+                404 | 410 if failure.answer.is_no_bucket() => {
+                    Err(self.error("read", key, &failure))
+                }
                 404 | 410 if pinned.is_some() => Ok(ReadAnswer::Changed),
                 404 | 410 => Ok(ReadAnswer::Missing),
                 // The value may have been removed: a read without the pin gets the denial.
-                _ if pinned.is_some() && self.options.missing_if_denied && failure.answer.may_be_absent() => {
+                _ if pinned.is_some()
+                    && self.options.missing_if_denied
+                    && failure.answer.may_be_absent() =>
+                {
                     Ok(ReadAnswer::Changed)
                 }
                 304 | 412 => Ok(ReadAnswer::Changed),
@@ -329,7 +432,10 @@ async fn read_body(result: GetResult) -> object_store::Result<Bytes> {
     }
     if bytes.len() as u64 != byte_len {
         let what = format!("{} bytes instead of {byte_len}", bytes.len());
-        return Err(OsError::Generic { store: "http", source: what.into() });
+        return Err(OsError::Generic {
+            store: "http",
+            source: what.into(),
+        });
     }
     Ok(bytes.freeze())
 }

@@ -1,5 +1,5 @@
-//! Sends requests: within the store's limit, repeatedly where another attempt may succeed, and with errors
-//! that quote the service.
+//! Sends requests: within the store's limit, repeatedly where another attempt may succeed, and with
+//! errors that quote the service.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -45,7 +45,10 @@ pub(crate) struct Attempts {
 }
 
 fn refused_error() -> OsError {
-    OsError::Generic { store: "http", source: "the service refuses all requests".into() }
+    OsError::Generic {
+        store: "http",
+        source: "the service refuses all requests".into(),
+    }
 }
 
 impl Inner {
@@ -109,7 +112,9 @@ impl Inner {
         purpose: Purpose,
         request: &impl Fn() -> F,
     ) -> (object_store::Result<T>, Answer) {
-        let Some(hedge) = &self.hedge else { return self.attempt(attempts, purpose, request()).await };
+        let Some(hedge) = &self.hedge else {
+            return self.attempt(attempts, purpose, request()).await;
+        };
         let permit = match self.acquire_permit(attempts).await {
             Ok(permit) => permit,
             Err(answer) => return (Err(refused_error()), answer),
@@ -121,8 +126,8 @@ impl Inner {
         (result, answer)
     }
 
-    /// Sends a request, and once more if the head of its answer is late. The first answer is used, and the
-    /// other request is dropped.
+    /// Sends a request, and once more if the head of its answer is late. The first answer is used,
+    /// and the other request is dropped.
     async fn hedged<T, F: Future<Output = object_store::Result<T>>>(
         &self,
         hedge: &Hedge,
@@ -137,7 +142,11 @@ impl Inner {
             Either::Right(((), first)) => first,
         };
         let has_begun = call.answer().status != 0;
-        let second_permit = if !has_begun && hedge.may_send() { self.limit().try_acquire() } else { None };
+        let second_permit = if !has_begun && hedge.may_send() {
+            self.limit().try_acquire()
+        } else {
+            None
+        };
         let Some(second_permit) = second_permit else {
             let result = first.await;
             return (result, call.answer().clone());
@@ -145,7 +154,11 @@ impl Inner {
         match select(first, pin!(self.send(purpose, request()))).await {
             Either::Left((result, second)) => {
                 let answer = call.answer().clone();
-                if result.is_err() && answer.is_passing() { second.await } else { (result, answer) }
+                if result.is_err() && answer.is_passing() {
+                    second.await
+                } else {
+                    (result, answer)
+                }
             }
             Either::Right(((result, answer), first)) => {
                 if result.is_ok() || !answer.is_passing() {
@@ -197,22 +210,29 @@ impl Inner {
     ) -> Option<Result<(T, Answer), Failure>> {
         match result {
             Ok(value) => Some(Ok((value, answer))),
-            Err(error) if !answer.is_passing() || !self.may_retry(attempts, &answer) => Some(Err(Failure {
-                error,
-                answer,
-                attempts: attempts.n_made,
-                may_be_done: attempts.may_be_done,
-            })),
+            Err(error) if !answer.is_passing() || !self.may_retry(attempts, &answer) => {
+                Some(Err(Failure {
+                    error,
+                    answer,
+                    attempts: attempts.n_made,
+                    may_be_done: attempts.may_be_done,
+                }))
+            }
             Err(_) => None,
         }
     }
 
     /// Returns `true` if one more attempt may be made after this answer.
     pub(crate) fn may_retry(&self, attempts: &Attempts, answer: &Answer) -> bool {
-        let max = if answer.is_unknown_host() { MAX_LOOKUPS } else { u32::MAX };
+        let max = if answer.is_unknown_host() {
+            MAX_LOOKUPS
+        } else {
+            u32::MAX
+        };
         // If the service asks for a pause beyond that time, the call fails at once.
         let pause = answer.retry_after.unwrap_or_default();
-        let is_in_time = |since: Instant| since.elapsed().saturating_add(pause) < self.options.retry_for;
+        let is_in_time =
+            |since: Instant| since.elapsed().saturating_add(pause) < self.options.retry_for;
         !attempts.is_over
             && attempts.n_made < max.min(self.options.attempts)
             && attempts.since.is_none_or(is_in_time)
@@ -226,32 +246,56 @@ impl Inner {
         failure: &Failure,
     ) -> StoreError {
         if failure.may_be_done {
-            return StoreError::Unknown { action, key: key.to_string(), what: failure.answer.describe() };
+            return StoreError::Unknown {
+                action,
+                key: key.to_string(),
+                what: failure.answer.describe(),
+            };
         }
         self.error(action, key, failure)
     }
 
     /// The error for a caller. It names no URL, which may have a signature.
-    pub(crate) fn error(&self, action: &'static str, key: impl ToString, failure: &Failure) -> StoreError {
+    pub(crate) fn error(
+        &self,
+        action: &'static str,
+        key: impl ToString,
+        failure: &Failure,
+    ) -> StoreError {
         let answer = &failure.answer;
         let key = key.to_string();
         if let Some(own_error) = &answer.no_credentials {
             let what = own_error.what.clone();
             if own_error.is_final {
-                return StoreError::Denied { action, key, what, or_missing: false };
+                return StoreError::Denied {
+                    action,
+                    key,
+                    what,
+                    or_missing: false,
+                };
             }
-            return StoreError::Unavailable { action, key, attempts: failure.attempts, what };
+            return StoreError::Unavailable {
+                action,
+                key,
+                attempts: failure.attempts,
+                what,
+            };
         }
         if !answer.sent {
-            return StoreError::Other { action, key, what: failure.error.to_string() };
+            return StoreError::Other {
+                action,
+                key,
+                what: failure.error.to_string(),
+            };
         }
         let mut what = answer.describe();
         if answer.is_success() {
             what = format!("{}, {what}", message::innermost(&failure.error));
         }
         if let Some(region) = &answer.region {
-            what +=
-                &format!("; the bucket is in the region {region}: set AWS_REGION, or name it in the options");
+            what += &format!(
+                "; the bucket is in the region {region}: set AWS_REGION, or name it in the options"
+            );
         }
         match answer.status {
             404 if answer.is_no_bucket() => StoreError::NoBucket { action, key, what },
@@ -271,11 +315,19 @@ impl Inner {
                     what += "; if this service denies what is absent, NDZARR_MISSING_IF_DENIED=true takes it for \
                              missing";
                 }
-                StoreError::Denied { action, key, what, or_missing }
+                StoreError::Denied {
+                    action,
+                    key,
+                    what,
+                    or_missing,
+                }
             }
-            _ if answer.is_passing() => {
-                StoreError::Unavailable { action, key, attempts: failure.attempts, what }
-            }
+            _ if answer.is_passing() => StoreError::Unavailable {
+                action,
+                key,
+                attempts: failure.attempts,
+                what,
+            },
             _ => StoreError::Other { action, key, what },
         }
     }

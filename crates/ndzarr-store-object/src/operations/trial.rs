@@ -10,11 +10,17 @@ use crate::state::State;
 use crate::store::Inner;
 
 impl Inner {
-    /// Returns `true` if the service checks conditions, by its promise or by a trial, once for each store.
+    /// Returns `true` if the service checks conditions, by its promise or by a trial, once for each
+    /// store.
     pub(crate) async fn checks_conditions(&self) -> Result<bool, StoreError> {
         match self.conditions.known() {
             Some(checked) => Ok(checked),
-            None => self.conditions.cell().get_or_try_init(|| self.try_conditions()).await.copied(),
+            None => self
+                .conditions
+                .cell()
+                .get_or_try_init(|| self.try_conditions())
+                .await
+                .copied(),
         }
     }
 
@@ -30,9 +36,14 @@ impl Inner {
     async fn try_conditions_at(&self, key: &Key, path: &Path) -> Result<bool, StoreError> {
         let put = |value: &'static [u8], mode: PutMode| async move {
             let options = self.put_options(mode);
-            let request =
-                || self.backend.store().put_opts(path, PutPayload::from_static(value), options.clone());
-            self.repeat(Purpose::Values, request).await.map(|(put, _)| put)
+            let request = || {
+                self.backend
+                    .store()
+                    .put_opts(path, PutPayload::from_static(value), options.clone())
+            };
+            self.repeat(Purpose::Values, request)
+                .await
+                .map(|(put, _)| put)
         };
         let failed = |failure| self.error("try the conditions of puts at", key, &failure);
         let first = match put(b"first", PutMode::Overwrite).await {
@@ -48,8 +59,13 @@ impl Inner {
             modified: None,
         };
         // Without a strong ETag nothing can be replaced on a condition.
-        let Some(e_tag) = state.strong_e_tag() else { return Ok(false) };
-        let update = PutMode::Update(UpdateVersion { e_tag: Some(e_tag), version: state.version });
+        let Some(e_tag) = state.strong_e_tag() else {
+            return Ok(false);
+        };
+        let update = PutMode::Update(UpdateVersion {
+            e_tag: Some(e_tag),
+            version: state.version,
+        });
         for mode in [PutMode::Create, update] {
             match put(b"third", mode).await {
                 Ok(_) => return Ok(false),

@@ -15,12 +15,12 @@ use crate::requests::backoff::random;
 use crate::state::State;
 use crate::store::{Inner, Service};
 
-/// The name of the mark in an object's metadata. It has only letters: Azure refuses a hyphen, and some
-/// servers drop an underscore.
+/// The name of the mark in an object's metadata. It has only letters: Azure refuses a hyphen, and
+/// some servers drop an underscore.
 const MARK: &str = "ndzarrput";
 
-/// The most bytes that the provider accepts in one request: "Amazon S3 multipart upload limits", "Scalability
-/// and performance targets for Blob storage", "Cloud Storage quotas and limits".
+/// The most bytes that the provider accepts in one request: "Amazon S3 multipart upload limits",
+/// "Scalability and performance targets for Blob storage", "Cloud Storage quotas and limits".
 pub(crate) fn max_value_bytes(service: Service) -> Option<u64> {
     match service {
         Service::S3 => Some(5 << 30),
@@ -49,7 +49,9 @@ impl Inner {
         let mark = (mode != PutMode::Overwrite).then(|| format!("{:016x}", random()));
         let mut options = self.put_options(mode);
         if let Some(mark) = &mark {
-            options.attributes.insert(Attribute::Metadata(MARK.into()), mark.clone().into());
+            options
+                .attributes
+                .insert(Attribute::Metadata(MARK.into()), mark.clone().into());
         }
         let payload: PutPayload = parts.iter().cloned().collect();
         let mut attempts = Attempts::default();
@@ -58,7 +60,11 @@ impl Inner {
             let mut took = Duration::ZERO;
             let request = async {
                 let sent = Instant::now();
-                let put = self.backend.store().put_opts(&path, payload.clone(), options.clone()).await;
+                let put = self
+                    .backend
+                    .store()
+                    .put_opts(&path, payload.clone(), options.clone())
+                    .await;
                 took = sent.elapsed();
                 put
             };
@@ -77,14 +83,22 @@ impl Inner {
                 Err(error) => error,
             };
             let may_be_done = attempts.may_be_done;
-            let failure = Failure { error, answer, attempts: attempts.n_made, may_be_done };
+            let failure = Failure {
+                error,
+                answer,
+                attempts: attempts.n_made,
+                may_be_done,
+            };
             let answer = &failure.answer;
             let Some(mark) = &mark else {
-                // object_store refused the answer because it has no ETag, so no pin can name the value.
+                // object_store refused the answer because it has no ETag, so no pin can name the
+                // value.
                 if answer.is_success() {
                     return Ok(Put::Done(None));
                 }
-                if (answer.is_passing() || answer.status == 409) && self.may_retry(&attempts, answer) {
+                if (answer.is_passing() || answer.status == 409)
+                    && self.may_retry(&attempts, answer)
+                {
                     continue;
                 }
                 return Err(self.write_error("write", key, &failure));
@@ -99,24 +113,34 @@ impl Inner {
             if !refused && !answer.is_passing() {
                 return Err(self.error("write", key, &failure));
             }
-            // If the condition of the first attempt did not hold, another writer was first. That of a later
-            // one may not hold because of an earlier attempt, whose answer was lost.
+            // If the condition of the first attempt did not hold, another writer was first. That of
+            // a later one may not hold because of an earlier attempt, whose answer was lost.
             if matches!(answer.status, 412 | 404 | 304) && attempts.n_made == 1 {
                 return self.conflict(key, took).await;
             }
             let unknown = || {
                 let what = failure.answer.describe();
-                StoreError::Unknown { action: "write", key: key.to_string(), what }
+                StoreError::Unknown {
+                    action: "write",
+                    key: key.to_string(),
+                    what,
+                }
             };
-            match (self.state_and_mark(&path).await.map_err(|_| unknown())?, only_if) {
+            match (
+                self.state_and_mark(&path).await.map_err(|_| unknown())?,
+                only_if,
+            ) {
                 (Some((state, found)), _) if found.as_deref() == Some(mark) => {
                     self.conflicts.clear(key);
                     return Ok(Put::Done(Some(state.into_pin())));
                 }
                 (None, Precondition::Absent) => {}
                 (Some((state, _)), Precondition::Current(pin))
-                    if pin.get::<State>().is_some_and(|pinned| pinned.is_same_as(&state)) => {}
-                // No attempt can have been carried out and replaced since: another writer was first.
+                    if pin
+                        .get::<State>()
+                        .is_some_and(|pinned| pinned.is_same_as(&state)) => {}
+                // No attempt can have been carried out and replaced since: another writer was
+                // first.
                 _ if refused && !attempts.may_come_late => return self.conflict(key, took).await,
                 // An attempt may have been carried out, and its value may have been replaced since.
                 _ => return Err(unknown()),
@@ -144,12 +168,19 @@ impl Inner {
                     let Some(e_tag) = state.strong_e_tag() else {
                         return Ok(ControlFlow::Break(Put::Unsupported));
                     };
-                    PutMode::Update(UpdateVersion { e_tag: Some(e_tag), version: state.version.clone() })
+                    PutMode::Update(UpdateVersion {
+                        e_tag: Some(e_tag),
+                        version: state.version.clone(),
+                    })
                 }
                 // Callers find out with such a pin if the store checks conditions.
                 _ => {
                     let is_checked = self.checks_conditions().await?;
-                    return Ok(ControlFlow::Break(if is_checked { Put::Conflict } else { Put::Unsupported }));
+                    return Ok(ControlFlow::Break(if is_checked {
+                        Put::Conflict
+                    } else {
+                        Put::Unsupported
+                    }));
                 }
             },
         };
@@ -159,8 +190,8 @@ impl Inner {
         Ok(ControlFlow::Continue(mode))
     }
 
-    /// Refuses a value that the service would refuse after gigabytes were sent. Values are not uploaded in
-    /// parts: object_store cannot complete such an upload on a condition.
+    /// Refuses a value that the service would refuse after gigabytes were sent. Values are not
+    /// uploaded in parts: object_store cannot complete such an upload on a condition.
     fn check_size(&self, key: &Key, size: u64) -> Result<(), StoreError> {
         match self.max_value_bytes {
             Some(max) if size > max => {
@@ -168,7 +199,11 @@ impl Inner {
                     "the value has {size} bytes, and the service takes at most {max} at once: use smaller chunks \
                      or shards"
                 );
-                Err(StoreError::Other { action: "write", key: key.to_string(), what })
+                Err(StoreError::Other {
+                    action: "write",
+                    key: key.to_string(),
+                    what,
+                })
             }
             _ => Ok(()),
         }
@@ -178,7 +213,9 @@ impl Inner {
         let mut options = PutOptions::from(mode);
         // Google's caches keep public objects for an hour otherwise.
         if self.service == Service::Gcs {
-            options.attributes.insert(Attribute::CacheControl, "no-cache, max-age=0".into());
+            options
+                .attributes
+                .insert(Attribute::CacheControl, "no-cache, max-age=0".into());
         }
         options
     }
@@ -189,12 +226,17 @@ impl Inner {
         Ok(Put::Conflict)
     }
 
-    /// The current state of a value, and the mark of the put that made it; `None` if there is no value.
+    /// The current state of a value, and the mark of the put that made it; `None` if there is no
+    /// value.
     pub(crate) async fn state_and_mark(
         &self,
         path: &Path,
     ) -> Result<Option<(State, Option<String>)>, Failure> {
-        let head = || self.backend.store().get_opts(path, GetOptions::new().with_head(true));
+        let head = || {
+            self.backend
+                .store()
+                .get_opts(path, GetOptions::new().with_head(true))
+        };
         match self.repeat(Purpose::Values, head).await {
             Ok((found, _)) => {
                 let mark = found.attributes.get(&Attribute::Metadata(MARK.into()));
@@ -221,11 +263,15 @@ mod tests {
     fn a_value_that_no_request_can_carry_is_refused_before_it_is_sent() -> Result<(), StoreError> {
         let server = ObjectServer::start(Dialect::S3);
         let mut store = ObjectStore::s3(BUCKET, "", &RemoteOptions::new().endpoint(server.url()))?;
-        Arc::get_mut(&mut store.0).expect("it is new").max_value_bytes = Some(4);
+        Arc::get_mut(&mut store.0)
+            .expect("it is new")
+            .max_value_bytes = Some(4);
         let key = Key::new("a")?;
         let parts = [Bytes::from("abc"), Bytes::from("de")];
         for only_if in [Precondition::None, Precondition::Absent] {
-            let error = block_on(store.put(&key, &parts, only_if)).expect_err("it is larger").to_string();
+            let error = block_on(store.put(&key, &parts, only_if))
+                .expect_err("it is larger")
+                .to_string();
             assert!(
                 error.contains("write a: the value has 5 bytes") && error.contains("at most 4"),
                 "{error}"
@@ -249,9 +295,19 @@ mod tests {
             Ok([s3, gcs, azure].map(|store| store.0.max_value_bytes))
         };
         // 5 GiB, 5 TiB and 5,000 MiB.
-        assert_eq!(limits(&options)?, [Some(5_368_709_120), Some(5_497_558_138_880), Some(5_242_880_000)]);
+        assert_eq!(
+            limits(&options)?,
+            [
+                Some(5_368_709_120),
+                Some(5_497_558_138_880),
+                Some(5_242_880_000)
+            ]
+        );
         // MinIO accepts more.
-        assert_eq!(limits(&options.endpoint("http://127.0.0.1:9000"))?, [None; 3]);
+        assert_eq!(
+            limits(&options.endpoint("http://127.0.0.1:9000"))?,
+            [None; 3]
+        );
         Ok(())
     }
 }

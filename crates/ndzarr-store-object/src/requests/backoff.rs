@@ -3,10 +3,14 @@
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
-/// The wait before the next attempt, after this number of failures: up to 100 ms, doubled each time, at most
-/// 10 s.
+/// The wait before the next attempt, after this number of failures: up to 100 ms, doubled each
+/// time, at most 10 s.
 pub(crate) fn backoff(n_failures: u32) -> Duration {
-    random_wait(Duration::from_millis(100), n_failures, Duration::from_secs(10))
+    random_wait(
+        Duration::from_millis(100),
+        n_failures,
+        Duration::from_secs(10),
+    )
 }
 
 /// A random wait of up to `first`, doubled with each further failure, at most `max`.
@@ -15,7 +19,9 @@ pub(crate) fn random_wait(first: Duration, n_failures: u32, max: Duration) -> Du
 }
 
 fn longest_wait(first: Duration, n_failures: u32, max: Duration) -> Duration {
-    first.saturating_mul(1 << n_failures.saturating_sub(1).min(20)).min(max)
+    first
+        .saturating_mul(1 << n_failures.saturating_sub(1).min(20))
+        .min(max)
 }
 
 /// The fraction `random / 2^64` of a time.
@@ -39,8 +45,19 @@ mod tests {
     #[test]
     fn rs_30_the_longest_wait_doubles_up_to_a_bound() {
         let max = Duration::from_secs(10);
-        for (n_failures, expected) in [(0, 100), (1, 100), (2, 200), (3, 400), (7, 6400), (8, 10_000)] {
-            assert_eq!(longest_wait(100 * MS, n_failures, max), expected * MS, "{n_failures}");
+        for (n_failures, expected) in [
+            (0, 100),
+            (1, 100),
+            (2, 200),
+            (3, 400),
+            (7, 6400),
+            (8, 10_000),
+        ] {
+            assert_eq!(
+                longest_wait(100 * MS, n_failures, max),
+                expected * MS,
+                "{n_failures}"
+            );
         }
         assert_eq!(longest_wait(100 * MS, u32::MAX, max), max);
         assert_eq!(longest_wait(Duration::MAX, 8, max), max);
@@ -49,7 +66,10 @@ mod tests {
     #[test]
     fn rs_30_waits_are_spread_over_all_of_the_time() {
         let quarters: Vec<u64> = (0..4).map(|quarter| quarter << 62).collect();
-        let waits: Vec<_> = quarters.iter().map(|&random| fraction(400 * MS, random)).collect();
+        let waits: Vec<_> = quarters
+            .iter()
+            .map(|&random| fraction(400 * MS, random))
+            .collect();
         assert_eq!(waits, [Duration::ZERO, 100 * MS, 200 * MS, 300 * MS]);
         let last = fraction(400 * MS, u64::MAX);
         assert!(last > 399 * MS && last <= 400 * MS, "{last:?}");
@@ -68,6 +88,9 @@ mod tests {
         assert!(waits.iter().all(|wait| *wait <= Duration::from_secs(10)));
         // Thirty standard deviations of the mean around 5 s.
         let mean = waits.iter().sum::<Duration>() / 2000;
-        assert!((Duration::from_secs(3)..Duration::from_secs(7)).contains(&mean), "{mean:?}");
+        assert!(
+            (Duration::from_secs(3)..Duration::from_secs(7)).contains(&mean),
+            "{mean:?}"
+        );
     }
 }

@@ -8,12 +8,13 @@ use ndzarr_store::{Key, PerProcess};
 
 use crate::requests::backoff::random_wait;
 
-/// The first wait is up to this many times as long as the request took. Shorter waits do not separate
-/// eight writers, however fast or slow the service is.
+/// The first wait is up to this many times as long as the request took. Shorter waits do not
+/// separate eight writers, however fast or slow the service is.
 const REQUEST_TIMES: u32 = 8;
 const MIN_FIRST_WAIT: Duration = Duration::from_millis(20);
 const MAX_WAIT: Duration = Duration::from_secs(10);
-/// The most keys that are remembered. Keys of calls that were given up stay, so all are forgotten then.
+/// The most keys that are remembered. Keys of calls that were given up stay, so all are forgotten
+/// then.
 const MAX_KEYS: usize = 1024;
 
 /// The number of conflicts in a row for each key.
@@ -25,8 +26,8 @@ impl Conflicts {
         self.0.lock_inherited()
     }
 
-    /// Records one more conflict, found by a request that took `took`. Returns how long to wait before the
-    /// next attempt: writers that try again at the same time would conflict again.
+    /// Records one more conflict, found by a request that took `took`. Returns how long to wait
+    /// before the next attempt: writers that try again at the same time would conflict again.
     pub(crate) fn record(&self, key: &Key, took: Duration) -> Duration {
         let mut counts = self.counts();
         if counts.len() >= MAX_KEYS {
@@ -34,7 +35,9 @@ impl Conflicts {
         }
         let count = counts.entry(key.clone()).or_default();
         *count = count.saturating_add(1);
-        let first = took.saturating_mul(REQUEST_TIMES).clamp(MIN_FIRST_WAIT, MAX_WAIT);
+        let first = took
+            .saturating_mul(REQUEST_TIMES)
+            .clamp(MIN_FIRST_WAIT, MAX_WAIT);
         random_wait(first, *count, first.saturating_mul(50).min(MAX_WAIT))
     }
 

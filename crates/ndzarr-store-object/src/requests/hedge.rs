@@ -30,7 +30,10 @@ struct State {
 
 impl Hedge {
     pub(crate) fn new(after: Duration) -> Self {
-        Self { after, state: PerProcess::new() }
+        Self {
+            after,
+            state: PerProcess::new(),
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -48,7 +51,8 @@ impl Hedge {
         state.head_times.push_back(head_after);
     }
 
-    /// How long an answer may take to begin before the request is sent once more: three times the median.
+    /// How long an answer may take to begin before the request is sent once more: three times the
+    /// median.
     pub(crate) fn delay(&self) -> Duration {
         let mut times: Vec<Duration> = self.state().head_times.iter().copied().collect();
         if times.is_empty() {
@@ -87,7 +91,11 @@ mod tests {
         (0..40).for_each(|_| hedge.answered(Some(ms(100))));
         assert_eq!(hedge.delay(), ms(300));
         (0..64).for_each(|_| hedge.answered(None));
-        assert_eq!(hedge.delay(), ms(300), "requests without an answer are not counted");
+        assert_eq!(
+            hedge.delay(),
+            ms(300),
+            "requests without an answer are not counted"
+        );
     }
 
     #[test]

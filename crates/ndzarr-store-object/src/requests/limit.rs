@@ -1,5 +1,5 @@
-//! The limit of requests in flight. It falls while the service refuses requests because there are too many,
-//! and grows with each other answer.
+//! The limit of requests in flight. It falls while the service refuses requests because there are
+//! too many, and grows with each other answer.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -20,7 +20,8 @@ pub(crate) struct Limit {
 #[derive(Debug)]
 struct State {
     current: usize,
-    /// The number of permits that are dropped when they are returned: they were in use when the limit fell.
+    /// The number of permits that are dropped when they are returned: they were in use when the
+    /// limit fell.
     n_to_forget: usize,
     /// Refusals in a row while only one request was in flight.
     n_single_refusals: u32,
@@ -40,9 +41,18 @@ pub(crate) struct Permit<'l> {
 
 impl Limit {
     pub(crate) fn new(max: usize) -> Self {
-        let state =
-            State { current: max, n_to_forget: 0, n_single_refusals: 0, not_before: None, refused: None };
-        Self { permits: Semaphore::new(max), max, state: Mutex::new(state) }
+        let state = State {
+            current: max,
+            n_to_forget: 0,
+            n_single_refusals: 0,
+            not_before: None,
+            refused: None,
+        };
+        Self {
+            permits: Semaphore::new(max),
+            max,
+            state: Mutex::new(state),
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -75,7 +85,11 @@ impl Limit {
             let state = self.state();
             (state.current == 1, state.not_before)
         };
-        let permit = Permit { limit: self, permit, is_single };
+        let permit = Permit {
+            limit: self,
+            permit,
+            is_single,
+        };
         if let Some(time) = not_before {
             tokio::time::sleep_until(time).await;
         }
@@ -89,7 +103,11 @@ impl Limit {
             return None;
         }
         let permit = self.permits.try_acquire().ok()?;
-        Some(Permit { limit: self, permit: Some(permit), is_single: false })
+        Some(Permit {
+            limit: self,
+            permit: Some(permit),
+            is_single: false,
+        })
     }
 }
 
@@ -102,7 +120,10 @@ impl Permit<'_> {
             // There may have been no answer.
             0 => {}
             429 | 503 => {
-                let since = state.refused.take().map_or_else(Instant::now, |(since, _)| since);
+                let since = state
+                    .refused
+                    .take()
+                    .map_or_else(Instant::now, |(since, _)| since);
                 state.refused = Some((since, answer.clone()));
                 if self.is_single {
                     state.n_single_refusals += 1;
@@ -149,7 +170,11 @@ mod tests {
     use super::*;
 
     fn answer(status: u16) -> Answer {
-        Answer { status, sent: true, ..Answer::default() }
+        Answer {
+            status,
+            sent: true,
+            ..Answer::default()
+        }
     }
 
     /// All permits that are free.
@@ -163,20 +188,32 @@ mod tests {
         for (before, after) in [(8, 4), (4, 2), (2, 1)] {
             let mut permits = all(&limit);
             assert_eq!(permits.len(), before);
-            permits.pop().expect("there are some").answered(&answer(503));
+            permits
+                .pop()
+                .expect("there are some")
+                .answered(&answer(503));
             // Permits in use count until they are returned.
             assert!(limit.wait_for_permit().now_or_never().is_none());
             drop(permits);
             assert_eq!(all(&limit).len(), after);
         }
         for n in 2..=8 {
-            all(&limit).pop().expect("there is one").answered(&answer(200));
+            all(&limit)
+                .pop()
+                .expect("there is one")
+                .answered(&answer(200));
             assert_eq!(all(&limit).len(), n);
         }
-        all(&limit).pop().expect("there is one").answered(&answer(404));
+        all(&limit)
+            .pop()
+            .expect("there is one")
+            .answered(&answer(404));
         assert_eq!(all(&limit).len(), 8);
         // A request without an answer changes nothing.
-        all(&limit).pop().expect("there is one").answered(&answer(0));
+        all(&limit)
+            .pop()
+            .expect("there is one")
+            .answered(&answer(0));
         assert_eq!(all(&limit).len(), 8);
     }
 

@@ -8,12 +8,12 @@ use ndzarr_store::PerProcess;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::task::JoinHandle;
 
-/// The runtime for requests. Threads do not survive a fork, so a child makes its own. It is never dropped,
-/// since dropping a runtime inside a task panics.
+/// The runtime for requests. Threads do not survive a fork, so a child makes its own. It is never
+/// dropped, since dropping a runtime inside a task panics.
 static RUNTIME: PerProcess<Mutex<Option<Runtime>>> = PerProcess::new();
 
-/// The number of tasks after which a thread looks for answers (tokio: 61). Hundreds of requests begin
-/// together, and the first connections would be idle until all of them have begun.
+/// The number of tasks after which a thread looks for answers (tokio: 61). Hundreds of requests
+/// begin together, and the first connections would be idle until all of them have begun.
 const TASKS_BETWEEN_POLLS: u32 = 8;
 
 /// The runtime of this process, started at the first call.
@@ -45,11 +45,13 @@ impl<T> Future for Task<T> {
     type Output = Option<T>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
-        Pin::new(&mut self.0).poll(context).map(|joined| match joined {
-            Ok(output) => Some(output),
-            Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-            Err(_) => None,
-        })
+        Pin::new(&mut self.0)
+            .poll(context)
+            .map(|joined| match joined {
+                Ok(output) => Some(output),
+                Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+                Err(_) => None,
+            })
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-/// Sections by the name between their brackets. Indented lines have a name of two parts, of which the first
-/// is that of the line above them: `s3.endpoint_url`.
+/// Sections by the name between their brackets. Indented lines have a name of two parts, of which
+/// the first is that of the line above them: `s3.endpoint_url`.
 pub(crate) type Sections = BTreeMap<String, BTreeMap<String, String>>;
 
 /// Reads a file. Lines that are not understood are skipped, as AWS's tools do.
@@ -17,15 +17,22 @@ pub(crate) fn read(text: &str) -> Sections {
         if line.is_empty() || line.starts_with(['#', ';']) {
             continue;
         }
-        if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.split(']').next()) {
+        if let Some(name) = line
+            .strip_prefix('[')
+            .and_then(|rest| rest.split(']').next())
+        {
             let name = name.split_whitespace().collect::<Vec<_>>().join(" ");
             sections.entry(name.clone()).or_default();
             section = Some(name);
             parent = None;
             continue;
         }
-        let Some(section) = section.as_ref().and_then(|name| sections.get_mut(name)) else { continue };
-        let Some((name, value)) = line.split_once('=') else { continue };
+        let Some(section) = section.as_ref().and_then(|name| sections.get_mut(name)) else {
+            continue;
+        };
+        let Some((name, value)) = line.split_once('=') else {
+            continue;
+        };
         let name = name.trim().to_ascii_lowercase();
         let value = without_comment(value);
         match &parent {
@@ -43,7 +50,10 @@ pub(crate) fn read(text: &str) -> Sections {
 
 /// A value without its comment, which begins with a `#` or `;` after a blank.
 fn without_comment(text: &str) -> String {
-    let comment = [" #", " ;", "\t#", "\t;"].iter().filter_map(|mark| text.find(mark)).min();
+    let comment = [" #", " ;", "\t#", "\t;"]
+        .iter()
+        .filter_map(|mark| text.find(mark))
+        .min();
     text[..comment.unwrap_or(text.len())].trim().to_owned()
 }
 
@@ -57,7 +67,10 @@ mod tests {
                     [profile  a b ]\r\naws_secret_access_key = k#/=;+ \r\ns3 =\n  endpoint_url = http://a\n\
                     \tmax_queue_size = 1\nregion = x\nnonsense\n[services s]\n s3 =\n";
         let sections = read(text);
-        assert_eq!(sections.keys().collect::<Vec<_>>(), ["default", "profile a b", "services s"]);
+        assert_eq!(
+            sections.keys().collect::<Vec<_>>(),
+            ["default", "profile a b", "services s"]
+        );
         assert_eq!(sections["default"]["region"], "eu-west-1");
         let profile = &sections["profile a b"];
         assert_eq!(profile["aws_secret_access_key"], "k#/=;+");

@@ -3,7 +3,8 @@
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 
-/// The header `Authorization` for a host, from the entry for this machine or else from the default one.
+/// The header `Authorization` for a host, from the entry for this machine or else from the default
+/// one.
 pub(crate) fn authorization(text: &str, host: &str) -> Option<String> {
     let entries = entries(text);
     let of_host = entries.iter().find(|entry| entry.machine == Some(host));
@@ -25,7 +26,10 @@ fn entries(text: &str) -> Vec<Entry<'_>> {
     let mut words = words(text).into_iter();
     while let Some(word) = words.next() {
         match word {
-            "machine" => entries.push(Entry { machine: words.next(), ..Entry::default() }),
+            "machine" => entries.push(Entry {
+                machine: words.next(),
+                ..Entry::default()
+            }),
             "default" => entries.push(Entry::default()),
             "login" | "user" => set(&mut entries, |entry| entry.login = words.next()),
             "password" => set(&mut entries, |entry| entry.password = words.next()),
@@ -55,7 +59,9 @@ fn words(text: &str) -> Vec<&str> {
         }
         for word in line.split_whitespace() {
             // A password may begin with `#`.
-            let is_value = words.last().is_some_and(|last| ["login", "user", "password"].contains(last));
+            let is_value = words
+                .last()
+                .is_some_and(|last| ["login", "user", "password"].contains(last));
             if word.starts_with('#') && !is_value {
                 break;
             }
@@ -70,7 +76,9 @@ fn words(text: &str) -> Vec<&str> {
 }
 
 fn unquoted(word: &str) -> &str {
-    word.strip_prefix('"').and_then(|word| word.strip_suffix('"')).unwrap_or(word)
+    word.strip_prefix('"')
+        .and_then(|word| word.strip_suffix('"'))
+        .unwrap_or(word)
 }
 
 #[cfg(test)]
@@ -89,7 +97,11 @@ mod tests {
         assert_eq!(authorization(text, "data.org").as_deref(), Some(OF_USER));
         assert_eq!(authorization(text, "elsewhere").as_deref(), Some(OF_ANY));
         assert_eq!(
-            authorization("machine data.org account c password secret user user", "data.org").as_deref(),
+            authorization(
+                "machine data.org account c password secret user user",
+                "data.org"
+            )
+            .as_deref(),
             Some(OF_USER)
         );
     }

@@ -1,5 +1,5 @@
-//! Settings with their names for users, and checks of their values: object_store panics over texts that are
-//! not valid in a URL or a header.
+//! Settings with their names for users, and checks of their values: object_store panics over texts
+//! that are not valid in a URL or a header.
 
 use std::fmt;
 use std::ops::Deref;
@@ -58,7 +58,10 @@ pub(crate) struct Setting {
 
 impl Setting {
     pub(crate) fn new(name: impl Into<String>, value: impl Into<String>) -> Self {
-        Self { name: name.into(), value: value.into() }
+        Self {
+            name: name.into(),
+            value: value.into(),
+        }
     }
 
     /// Checks that its value is valid for this use.
@@ -104,7 +107,9 @@ fn check_text(text: &str) -> Result<(), String> {
     let what = match text {
         _ if text.ends_with(['\n', '\r']) => "ends in a line end: remove it",
         _ if text.contains(['\n', '\r']) => "has several lines",
-        _ if text.starts_with(blank) || text.ends_with(blank) => "begins or ends with a blank: remove it",
+        _ if text.starts_with(blank) || text.ends_with(blank) => {
+            "begins or ends with a blank: remove it"
+        }
         _ if text.contains(|letter: char| letter.is_ascii_control() && letter != '\t') => {
             "has a control character"
         }
@@ -121,7 +126,10 @@ fn check_name(text: &str) -> Result<(), String> {
         "" => Err("is empty".to_owned()),
         "." | ".." => Err("is not a name".to_owned()),
         _ => match text.bytes().find(|byte| !is_allowed(*byte)) {
-            Some(byte) => Err(format!("has {:?}, which is not allowed in it", char::from(byte))),
+            Some(byte) => Err(format!(
+                "has {:?}, which is not allowed in it",
+                char::from(byte)
+            )),
             None => Ok(()),
         },
     }
@@ -135,7 +143,10 @@ fn check_url(text: &str, used: Use) -> Result<(), String> {
     let Some((scheme, _)) = text.split_once("://") else {
         return Err(format!("has no scheme: begin it with {}", schemes(text)));
     };
-    if !["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known)) {
+    if !["http", "https"]
+        .iter()
+        .any(|known| scheme.eq_ignore_ascii_case(known))
+    {
         return Err("must begin with https:// or http://".to_owned());
     }
     let url = Url::parse(text).map_err(|error| format!("is not a URL: {error}"))?;
@@ -153,14 +164,23 @@ fn check_url(text: &str, used: Use) -> Result<(), String> {
 
 /// The possible schemes of a URL that has none, the most likely one first.
 fn schemes(text: &str) -> &'static str {
-    let is_loopback = ["localhost", "127.", "[::1]"].iter().any(|host| text.starts_with(host));
-    if is_loopback { "http:// or https://" } else { "https:// or http://" }
+    let is_loopback = ["localhost", "127.", "[::1]"]
+        .iter()
+        .any(|host| text.starts_with(host));
+    if is_loopback {
+        "http:// or https://"
+    } else {
+        "https:// or http://"
+    }
 }
 
 /// Returns `true` if a text has a user name or a password, even if it is not a valid URL.
 fn has_user(url: &str) -> bool {
     let authority = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let authority = authority.split(['/', '\\', '?', '#']).next().unwrap_or_default();
+    let authority = authority
+        .split(['/', '\\', '?', '#'])
+        .next()
+        .unwrap_or_default();
     let has_user = |url: Url| !url.username().is_empty() || url.password().is_some();
     authority.contains('@') || Url::parse(url).is_ok_and(has_user)
 }

@@ -31,9 +31,14 @@ fn serving(answer: Answer) -> ObjectStore {
 fn serve(mut stream: TcpStream, answer: Answer) {
     let mut lines = BufReader::new(stream.try_clone().expect("a socket")).lines();
     loop {
-        let head: Vec<String> =
-            lines.by_ref().map_while(Result::ok).take_while(|line| !line.is_empty()).collect();
-        let Some((method, _)) = head.first().and_then(|line| line.split_once(' ')) else { return };
+        let head: Vec<String> = lines
+            .by_ref()
+            .map_while(Result::ok)
+            .take_while(|line| !line.is_empty())
+            .collect();
+        let Some((method, _)) = head.first().and_then(|line| line.split_once(' ')) else {
+            return;
+        };
         let range = head.iter().find_map(|line| line.strip_prefix("range: "));
         if stream.write_all(&answer(method, range)).is_err() {
             return;
@@ -42,13 +47,17 @@ fn serve(mut stream: TcpStream, answer: Answer) {
 }
 
 fn with_length(method: &str, headers: &str, body: &[u8]) -> Vec<u8> {
-    let head = format!("HTTP/1.1 200 OK\r\nETag: \"a\"\r\n{headers}Content-Length: {}\r\n\r\n", body.len());
+    let head = format!(
+        "HTTP/1.1 200 OK\r\nETag: \"a\"\r\n{headers}Content-Length: {}\r\n\r\n",
+        body.len()
+    );
     let body = if method == "HEAD" { &[] } else { body };
     [head.as_bytes(), body].concat()
 }
 
 fn in_chunks(method: &str, headers: &str, body: &[u8]) -> Vec<u8> {
-    let head = format!("HTTP/1.1 200 OK\r\nETag: \"a\"\r\n{headers}Transfer-Encoding: chunked\r\n\r\n");
+    let head =
+        format!("HTTP/1.1 200 OK\r\nETag: \"a\"\r\n{headers}Transfer-Encoding: chunked\r\n\r\n");
     if method == "HEAD" {
         return head.into();
     }
@@ -59,7 +68,9 @@ fn in_chunks(method: &str, headers: &str, body: &[u8]) -> Vec<u8> {
 
 fn gzipped(value: &[u8]) -> Vec<u8> {
     let mut encoded = Vec::new();
-    GzEncoder::new(value, Compression::default()).read_to_end(&mut encoded).expect("it is in memory");
+    GzEncoder::new(value, Compression::default())
+        .read_to_end(&mut encoded)
+        .expect("it is in memory");
     encoded
 }
 
@@ -69,12 +80,19 @@ fn check(store: &ObjectStore) -> Outcome {
         (Want::Whole { limit: 100 }, vec![VALUE]),
         (Want::Size, vec![]),
         (Want::Tail(3), vec![&VALUE[7..]]),
-        (Want::Ranges(vec![2..5, 0..1]), vec![&VALUE[2..5], &VALUE[..1]]),
+        (
+            Want::Ranges(vec![2..5, 0..1]),
+            vec![&VALUE[2..5], &VALUE[..1]],
+        ),
     ] {
         let Fetched::Parts { size, parts, .. } = fetch(store, "a", want.clone())? else {
             panic!("{want:?}: it is there")
         };
-        assert_eq!((size, parts), (10, expected.into_iter().map(Into::into).collect()), "{want:?}");
+        assert_eq!(
+            (size, parts),
+            (10, expected.into_iter().map(Into::into).collect()),
+            "{want:?}"
+        );
     }
     let error = fetch(store, "a", Want::Whole { limit: 9 }).expect_err("the value is larger");
     assert!(error.to_string().contains("10"), "{error}");
@@ -119,14 +137,27 @@ fn what_cannot_be_decompressed_is_an_error_that_says_so() {
             "Content-Encoding: br",
         ),
         (
-            |method, _| with_length(method, "Content-Encoding: gzip\r\nContent-Encoding: gzip\r\n", VALUE),
+            |method, _| {
+                with_length(
+                    method,
+                    "Content-Encoding: gzip\r\nContent-Encoding: gzip\r\n",
+                    VALUE,
+                )
+            },
             "gzip, gzip",
         ),
-        (|method, _| with_length(method, "Content-Encoding: gzip\r\n", VALUE), "which it is not"),
+        (
+            |method, _| with_length(method, "Content-Encoding: gzip\r\n", VALUE),
+            "which it is not",
+        ),
         (
             |method, _| {
                 let encoded = gzipped(VALUE);
-                with_length(method, "Content-Encoding: gzip\r\n", &encoded[..encoded.len() - 4])
+                with_length(
+                    method,
+                    "Content-Encoding: gzip\r\n",
+                    &encoded[..encoded.len() - 4],
+                )
             },
             "which it is not",
         ),
@@ -151,9 +182,14 @@ fn a_small_answer_does_not_become_a_huge_value() {
     let store = serving(|method, _| {
         let mut bomb = Vec::new();
         let zeros = std::io::repeat(0).take((64 << 20) + 1);
-        GzEncoder::new(zeros, Compression::best()).read_to_end(&mut bomb).expect("it is in memory");
+        GzEncoder::new(zeros, Compression::best())
+            .read_to_end(&mut bomb)
+            .expect("it is in memory");
         with_length(method, "Content-Encoding: gzip\r\n", &bomb)
     });
     let error = fetch(&store, "a", Want::Whole { limit: 1 << 20 }).expect_err("it is too large");
-    assert!(error.to_string().contains("more than 67108864 bytes"), "{error}");
+    assert!(
+        error.to_string().contains("more than 67108864 bytes"),
+        "{error}"
+    );
 }

@@ -27,7 +27,10 @@ fn server(dialect: Dialect) -> ObjectServer {
 fn open(variables: &[(&str, &str)]) -> Result<ObjectStore, StoreError> {
     // No other limit ends the wait for a service that does not answer.
     let options = RemoteOptions::from_environment(Service::S3, |name| {
-        let set = variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+        let set = variables
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, value)| (*value).to_owned());
         set.or_else(|| (name == TIMEOUT).then(|| "600".to_owned()))
     });
     ObjectStore::s3(BUCKET, "", &options.read_timeout(Duration::from_secs(3600)))
@@ -42,10 +45,15 @@ fn ec2_with(key: &str) -> ObjectServer {
     let service = ObjectServer::start(Dialect::S3);
     service.objects().make_bucket("latest");
     let folder = "/latest/meta-data/iam/security-credentials/";
-    for (path, value) in [(folder.to_owned(), "reader"), (format!("{folder}reader"), key)] {
+    for (path, value) in [
+        (folder.to_owned(), "reader"),
+        (format!("{folder}reader"), key),
+    ] {
         let mut stream = TcpStream::connect(service.address()).expect("it listens");
-        let head =
-            format!("PUT {path} HTTP/1.1\r\nConnection: close\r\nContent-Length: {}\r\n\r\n", value.len());
+        let head = format!(
+            "PUT {path} HTTP/1.1\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
+            value.len()
+        );
         stream
             .write_all(head.as_bytes())
             .and_then(|()| stream.write_all(value.as_bytes()))
@@ -62,14 +70,19 @@ fn ec2_with(key: &str) -> ObjectServer {
 fn the_key_of_a_machine_signs() -> Outcome {
     let store = server(Dialect::S3);
     let service = ec2();
-    let variables =
-        [("AWS_EC2_METADATA_SERVICE_ENDPOINT", &*service.url()), ("AWS_ENDPOINT_URL", &store.url())];
+    let variables = [
+        ("AWS_EC2_METADATA_SERVICE_ENDPOINT", &*service.url()),
+        ("AWS_ENDPOINT_URL", &store.url()),
+    ];
     let opened = open(&variables)?;
     for _ in 0..3 {
         assert_eq!(read(&opened, "a")?.as_deref(), READ);
     }
     let seen = store.requests().pop().expect("there was one").request;
-    assert!(seen.header("authorization").is_some_and(|signed| signed.contains("Credential=machine-id/")));
+    assert!(
+        seen.header("authorization")
+            .is_some_and(|signed| signed.contains("Credential=machine-id/"))
+    );
     assert_eq!(seen.header("x-amz-security-token"), Some("machine-token"));
     // A token, the role, its key.
     assert_eq!(service.traffic().requests, 3);
@@ -90,8 +103,10 @@ fn a_child_that_is_forked_while_a_key_is_fetched_fetches_its_own() {
     let store = server(Dialect::S3);
     let service = ec2();
     service.faults([FaultRule::always(Fault::Hang).times(1)]);
-    let variables =
-        [("AWS_EC2_METADATA_SERVICE_ENDPOINT", &*service.url()), ("AWS_ENDPOINT_URL", &store.url())];
+    let variables = [
+        ("AWS_EC2_METADATA_SERVICE_ENDPOINT", &*service.url()),
+        ("AWS_ENDPOINT_URL", &store.url()),
+    ];
     let opened = open(&variables).expect("the settings are right");
     let fetch = crate::it::whole("a");
     let mut pending = opened.fetch(&fetch);
@@ -115,33 +130,53 @@ fn a_child_that_is_forked_while_a_key_is_fetched_fetches_its_own() {
     let status = fork::waitpid(child).expect("it is a child");
     assert_eq!(status, 0, "the child");
     let seen = store.requests().pop().expect("the child's").request;
-    assert!(seen.header("authorization").is_some_and(|signed| signed.contains("Credential=machine-id/")));
+    assert!(
+        seen.header("authorization")
+            .is_some_and(|signed| signed.contains("Credential=machine-id/"))
+    );
 }
 
 /// The service is asked again minutes before a key expires, and may fail then.
 #[test]
 fn a_key_signs_until_it_expires_whatever_becomes_of_the_metadata_service() -> Outcome {
-    let expires = SystemTime::UNIX_EPOCH.elapsed().expect("it is later").as_secs() + 200;
-    let expires = chrono::DateTime::from_timestamp(expires as i64, 0).expect("a time").to_rfc3339();
+    let expires = SystemTime::UNIX_EPOCH
+        .elapsed()
+        .expect("it is later")
+        .as_secs()
+        + 200;
+    let expires = chrono::DateTime::from_timestamp(expires as i64, 0)
+        .expect("a time")
+        .to_rfc3339();
     for fault in [Fault::Reset, Fault::Status(503), Fault::Status(404)] {
         let store = server(Dialect::S3);
         let service = ec2_with(&KEY.replace("2999-01-01T00:00:00Z", &expires));
-        let variables =
-            [("AWS_EC2_METADATA_SERVICE_ENDPOINT", &*service.url()), ("AWS_ENDPOINT_URL", &store.url())];
+        let variables = [
+            ("AWS_EC2_METADATA_SERVICE_ENDPOINT", &*service.url()),
+            ("AWS_ENDPOINT_URL", &store.url()),
+        ];
         let opened = open(&variables)?;
         assert_eq!(read(&opened, "a")?.as_deref(), READ);
         service.faults([FaultRule::always(fault.clone())]);
         while service.traffic().faults == 0 {
             assert_eq!(read(&opened, "a")?.as_deref(), READ);
         }
-        // A store that is opened now has no key. The machine has one, so nothing is read without it.
-        let error = read(&open(&variables)?, "a").expect_err("it is asked in vain").to_string();
-        assert!(error.contains("there are no credentials from the metadata service"), "{error}");
+        // A store that is opened now has no key. The machine has one, so nothing is read without
+        // it.
+        let error = read(&open(&variables)?, "a")
+            .expect_err("it is asked in vain")
+            .to_string();
+        assert!(
+            error.contains("there are no credentials from the metadata service"),
+            "{error}"
+        );
         service.heal();
         assert_eq!(read(&opened, "a")?.as_deref(), READ);
         for seen in store.requests() {
             let signed = seen.request.header("authorization").unwrap_or_default();
-            assert!(signed.contains("Credential=machine-id/"), "{fault:?}: {signed:?}");
+            assert!(
+                signed.contains("Credential=machine-id/"),
+                "{fault:?}: {signed:?}"
+            );
         }
         assert_eq!(read(&open(&variables)?, "a")?.as_deref(), READ);
         let seen = store.requests().pop().expect("there was one").request;
@@ -165,13 +200,23 @@ fn rs_27_a_metadata_service_that_does_not_answer_is_asked_once_and_not_for_long(
     }
     assert_eq!(service.traffic().requests, 1);
     for seen in store.requests() {
-        for name in ["authorization", "x-amz-date", "x-amz-content-sha256", "x-amz-security-token"] {
+        for name in [
+            "authorization",
+            "x-amz-date",
+            "x-amz-content-sha256",
+            "x-amz-security-token",
+        ] {
             assert_eq!(seen.request.header(name), None);
         }
     }
     store.faults([FaultRule::always(Fault::Status(403))]);
-    let error = read(&open(&variables)?, "a").expect_err("it is denied").to_string();
-    assert!(error.contains("nothing was signed, for lack of credentials"), "{error}");
+    let error = read(&open(&variables)?, "a")
+        .expect_err("it is denied")
+        .to_string();
+    assert!(
+        error.contains("nothing was signed, for lack of credentials"),
+        "{error}"
+    );
     Ok(())
 }
 
@@ -181,17 +226,26 @@ fn a_metadata_service_without_a_role_signs_nothing_and_a_busy_one_is_an_error() 
     for status in [403, 404] {
         let service = ec2();
         service.faults([FaultRule::always(Fault::Status(status)).of(&["GET"])]);
-        let variables =
-            [("AWS_EC2_METADATA_SERVICE_ENDPOINT", &*service.url()), ("AWS_ENDPOINT_URL", &store.url())];
+        let variables = [
+            ("AWS_EC2_METADATA_SERVICE_ENDPOINT", &*service.url()),
+            ("AWS_ENDPOINT_URL", &store.url()),
+        ];
         assert_eq!(read(&open(&variables)?, "a")?.as_deref(), READ, "{status}");
     }
     store.forget();
     let service = ec2();
     service.faults([FaultRule::always(Fault::Status(503))]);
-    let variables =
-        [("AWS_EC2_METADATA_SERVICE_ENDPOINT", &*service.url()), ("AWS_ENDPOINT_URL", &store.url())];
-    let error = read(&open(&variables)?, "a").expect_err("it is busy").to_string();
-    assert!(error.contains("the metadata service of EC2") && error.contains("503"), "{error}");
+    let variables = [
+        ("AWS_EC2_METADATA_SERVICE_ENDPOINT", &*service.url()),
+        ("AWS_ENDPOINT_URL", &store.url()),
+    ];
+    let error = read(&open(&variables)?, "a")
+        .expect_err("it is busy")
+        .to_string();
+    assert!(
+        error.contains("the metadata service of EC2") && error.contains("503"),
+        "{error}"
+    );
     // Once it answers, it is asked again.
     service.heal();
     assert_eq!(read(&open(&variables)?, "a")?.as_deref(), READ);
@@ -209,18 +263,32 @@ fn a_container_has_its_own_service() -> Outcome {
     let url = format!("{}/creds", service.url());
     let variables = [
         ("AWS_CONTAINER_CREDENTIALS_FULL_URI", &*url),
-        ("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", token.path().to_str().expect("it is ASCII")),
+        (
+            "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
+            token.path().to_str().expect("it is ASCII"),
+        ),
         ("AWS_ENDPOINT_URL", &store.url()),
     ];
     assert_eq!(read(&open(&variables)?, "a")?.as_deref(), READ);
     let seen = store.requests().pop().expect("there was one").request;
-    assert!(seen.header("authorization").is_some_and(|signed| signed.contains("Credential=machine-id/")));
-    assert_eq!(service.requests()[0].request.header("authorization"), Some("a-pod"));
+    assert!(
+        seen.header("authorization")
+            .is_some_and(|signed| signed.contains("Credential=machine-id/"))
+    );
+    assert_eq!(
+        service.requests()[0].request.header("authorization"),
+        Some("a-pod")
+    );
 
     // Absent credentials are an error, not a missing value.
     service.objects().erase("creds");
-    let error = read(&open(&variables)?, "a").expect_err("no credentials").to_string();
-    assert!(error.contains("no credentials from AWS_CONTAINER_CREDENTIALS_FULL_URI"), "{error}");
+    let error = read(&open(&variables)?, "a")
+        .expect_err("no credentials")
+        .to_string();
+    assert!(
+        error.contains("no credentials from AWS_CONTAINER_CREDENTIALS_FULL_URI"),
+        "{error}"
+    );
     assert!(error.contains("404") && !error.contains("a-pod"), "{error}");
     assert_eq!(store.traffic().requests, 1);
     Ok(())
@@ -232,7 +300,10 @@ fn the_token_of_a_container_may_be_in_a_variable_or_missing() -> Outcome {
     let service = ObjectServer::start(Dialect::Http);
     service.objects().put("creds", KEY);
     let url = format!("{}/creds", service.url());
-    let variables = [("AWS_CONTAINER_CREDENTIALS_FULL_URI", &*url), ("AWS_ENDPOINT_URL", &store.url())];
+    let variables = [
+        ("AWS_CONTAINER_CREDENTIALS_FULL_URI", &*url),
+        ("AWS_ENDPOINT_URL", &store.url()),
+    ];
     const TOKEN: &str = "AWS_CONTAINER_AUTHORIZATION_TOKEN";
     for (token, expected) in [("a-hidden-token", Some("a-hidden-token")), ("", None)] {
         service.forget();
@@ -241,9 +312,14 @@ fn the_token_of_a_container_may_be_in_a_variable_or_missing() -> Outcome {
             assert_eq!(read(&opened, "a")?.as_deref(), READ);
         }
         let seen = store.requests().pop().expect("there was one").request;
-        assert!(seen.header("authorization").is_some_and(|signed| signed.contains("Credential=machine-id/")));
+        assert!(
+            seen.header("authorization")
+                .is_some_and(|signed| signed.contains("Credential=machine-id/"))
+        );
         assert_eq!(seen.header("x-amz-security-token"), Some("machine-token"));
-        let [fetched] = &service.requests()[..] else { panic!("the credentials are cached") };
+        let [fetched] = &service.requests()[..] else {
+            panic!("the credentials are cached")
+        };
         assert_eq!(fetched.request.header("authorization"), expected);
     }
     store.forget();
@@ -253,17 +329,40 @@ fn the_token_of_a_container_may_be_in_a_variable_or_missing() -> Outcome {
         (&*KEY.replace("2999", "1999"), "has expired"),
     ] {
         service.objects().put("creds", document.to_owned());
-        let error = read(&open(&[variables[0], variables[1], (TOKEN, "hidden")])?, "a").expect_err(part);
+        let error = read(
+            &open(&[variables[0], variables[1], (TOKEN, "hidden")])?,
+            "a",
+        )
+        .expect_err(part);
         let text = format!("{error} {error:?}");
-        assert!(text.contains("AWS_CONTAINER_CREDENTIALS_FULL_URI") && text.contains(part), "{text}");
+        assert!(
+            text.contains("AWS_CONTAINER_CREDENTIALS_FULL_URI") && text.contains(part),
+            "{text}"
+        );
         assert!(!text.contains("hidden"), "{text}");
     }
-    for fault in [Fault::EndlessBody, Fault::GzipBomb, Fault::RedirectTo(store.url()), Fault::Status(403)] {
+    for fault in [
+        Fault::EndlessBody,
+        Fault::GzipBomb,
+        Fault::RedirectTo(store.url()),
+        Fault::Status(403),
+    ] {
         service.faults([FaultRule::always(fault.clone())]);
-        let error = read(&open(&[variables[0], variables[1], (TOKEN, "hidden")])?, "a").expect_err("a fault");
-        assert!(!format!("{error} {error:?}").contains("hidden"), "{fault:?}");
+        let error = read(
+            &open(&[variables[0], variables[1], (TOKEN, "hidden")])?,
+            "a",
+        )
+        .expect_err("a fault");
+        assert!(
+            !format!("{error} {error:?}").contains("hidden"),
+            "{fault:?}"
+        );
     }
-    assert_eq!(store.traffic().requests, 0, "nothing is read without credentials, or goes elsewhere");
+    assert_eq!(
+        store.traffic().requests,
+        0,
+        "nothing is read without credentials, or goes elsewhere"
+    );
     Ok(())
 }
 
@@ -277,14 +376,22 @@ fn headers_of_the_caller_go_to_no_service_for_credentials() -> Outcome {
         (TIMEOUT, "600".to_owned()),
     ];
     let options = RemoteOptions::from_environment(Service::S3, |name| {
-        variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone())
+        variables
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, value)| value.clone())
     });
     let opened = ObjectStore::s3(BUCKET, "", &options.header("x-lab-password", "a-password")?)?;
     assert_eq!(read(&opened, "a")?.as_deref(), READ);
     let seen = store.requests().remove(0).request;
     assert_eq!(seen.header("x-lab-password"), Some("a-password"));
     assert!(seen.header("authorization").is_some());
-    assert!(service.requests().iter().all(|seen| seen.request.header("x-lab-password").is_none()));
+    assert!(
+        service
+            .requests()
+            .iter()
+            .all(|seen| seen.request.header("x-lab-password").is_none())
+    );
     Ok(())
 }
 
@@ -293,17 +400,29 @@ fn machines_of_google_and_azure_have_tokens() -> Outcome {
     const TEST: &str = "it::containers::machines_of_google_and_azure_have_tokens";
     if has_started() {
         let google = RemoteOptions::from_environment(Service::Gcs, |name| env::var(name).ok());
-        assert_eq!(read(&ObjectStore::gcs(BUCKET, "", &google)?, "a")?.as_deref(), READ);
+        assert_eq!(
+            read(&ObjectStore::gcs(BUCKET, "", &google)?, "a")?.as_deref(),
+            READ
+        );
         let azure = RemoteOptions::from_environment(Service::Azure, |name| env::var(name).ok());
-        assert_eq!(read(&ObjectStore::azure(BUCKET, "", &azure)?, "a")?.as_deref(), READ);
+        assert_eq!(
+            read(&ObjectStore::azure(BUCKET, "", &azure)?, "a")?.as_deref(),
+            READ
+        );
         return Ok(());
     }
     let service = ObjectServer::start(Dialect::Http);
     let token = r#"{"access_token": "a-token", "expires_in": 3600, "expires_on": "32503680000", "token_type": "Bearer"}"#;
-    service.objects().put("computeMetadata/v1/instance/service-accounts/default/token", token);
+    service.objects().put(
+        "computeMetadata/v1/instance/service-accounts/default/token",
+        token,
+    );
     service.objects().put("msi", token);
     let [google, azure] = [server(Dialect::Gcs), server(Dialect::Azure)];
-    let [host, msi] = [service.address().to_string(), format!("{}/msi", service.url())];
+    let [host, msi] = [
+        service.address().to_string(),
+        format!("{}/msi", service.url()),
+    ];
     let variables = [
         (TIMEOUT, "600"),
         ("GCE_METADATA_HOST", &*host),
@@ -314,10 +433,15 @@ fn machines_of_google_and_azure_have_tokens() -> Outcome {
     ];
     run_with_variables(TEST, &variables);
     for server in [&google, &azure] {
-        assert_eq!(server.requests()[0].request.header("authorization"), Some("Bearer a-token"));
+        assert_eq!(
+            server.requests()[0].request.header("authorization"),
+            Some("Bearer a-token")
+        );
     }
     // Without the service nothing is signed.
-    service.objects().erase("computeMetadata/v1/instance/service-accounts/default/token");
+    service
+        .objects()
+        .erase("computeMetadata/v1/instance/service-accounts/default/token");
     service.objects().erase("msi");
     google.forget();
     azure.forget();

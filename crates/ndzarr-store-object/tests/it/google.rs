@@ -16,7 +16,10 @@ fn rs_37_values_that_are_stored_as_gzip_are_not_inflated() -> Result<(), StoreEr
     let want = |want| Fetch { want, ..whole("a") };
     let range = Want::Ranges(vec![3..9]);
     assert_eq!(part(block_on(store.fetch(&want(range)))?), stored[3..9]);
-    assert_eq!(part(block_on(store.fetch(&want(Want::Tail(5))))?), stored[stored.len() - 5..]);
+    assert_eq!(
+        part(block_on(store.fetch(&want(Want::Tail(5))))?),
+        stored[stored.len() - 5..]
+    );
     Ok(())
 }
 
@@ -26,6 +29,9 @@ fn rs_37_other_services_send_values_as_they_are() -> Result<(), StoreError> {
     let server = ObjectServer::start(Dialect::S3);
     server.objects().put_gzip("a", "some text");
     block_on(s3(&server, "").fetch(&whole("a")))?;
-    assert_eq!(server.requests()[0].request.header("accept-encoding"), Some("identity"));
+    assert_eq!(
+        server.requests()[0].request.header("accept-encoding"),
+        Some("identity")
+    );
     Ok(())
 }

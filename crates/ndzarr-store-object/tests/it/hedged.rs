@@ -16,7 +16,10 @@ const HOUR: Duration = Duration::from_secs(3600);
 /// A store that hedges, and has read often enough to send some requests twice.
 fn store(server: &ObjectServer, clock: &VirtualClock) -> Result<ObjectStore, StoreError> {
     server.objects().put("a", "a value");
-    let options = options(server).connect_timeout(100 * HOUR).read_timeout(100 * HOUR).retry_for(100 * HOUR);
+    let options = options(server)
+        .connect_timeout(100 * HOUR)
+        .read_timeout(100 * HOUR)
+        .retry_for(100 * HOUR);
     let store = s3_with(&options.hedge_after(HOUR).runtime(clock.handle()), "");
     for _ in 0..20 {
         block_on(store.fetch(&whole("a")))?;

@@ -16,7 +16,10 @@ const VALUE: &str = "0123456789";
 const MAX_SENT: u64 = 64 << 20;
 
 fn open(server: &ObjectServer, dialect: Dialect) -> Result<ObjectStore, StoreError> {
-    let options = RemoteOptions::new().endpoint(server.url()).account("lab").retry_for(Duration::ZERO);
+    let options = RemoteOptions::new()
+        .endpoint(server.url())
+        .account("lab")
+        .retry_for(Duration::ZERO);
     match dialect {
         Dialect::S3 => ObjectStore::s3(BUCKET, "", &options),
         Dialect::Gcs => ObjectStore::gcs(BUCKET, "", &options),
@@ -33,14 +36,21 @@ fn server(dialect: Dialect) -> ObjectServer {
 
 /// Reads with each kind of request. Returns the errors, and the number of right answers.
 fn reads(store: &ObjectStore) -> (Vec<StoreError>, usize) {
-    let wants = [Want::Whole { limit: 1 << 20 }, Want::Tail(3), Want::Ranges(vec![1..3, 5..6]), Want::Size];
+    let wants = [
+        Want::Whole { limit: 1 << 20 },
+        Want::Tail(3),
+        Want::Ranges(vec![1..3, 5..6]),
+        Want::Size,
+    ];
     let mut errors = Vec::new();
     let mut n_right = 0;
     for want in wants {
         match fetch(store, "a", want.clone()) {
             Err(error) => errors.push(error),
             Ok(Fetched::Parts { size, parts, .. }) => {
-                let expected = want.cut(&Key::new("a").expect("a key"), &VALUE.into()).expect("it is inside");
+                let expected = want
+                    .cut(&Key::new("a").expect("a key"), &VALUE.into())
+                    .expect("it is inside");
                 assert_eq!((size, parts), expected, "{want:?}");
                 n_right += 1;
             }
@@ -84,7 +94,9 @@ fn bodies_and_heads_without_end_are_errors() -> Outcome {
             assert!(n_right <= 1, "{dialect:?} {fault:?}: {errors:?}");
             if dialect != Dialect::Http {
                 let errors = others(&store);
-                let lists = errors.iter().filter(|error| error.to_string().starts_with("list"));
+                let lists = errors
+                    .iter()
+                    .filter(|error| error.to_string().starts_with("list"));
                 assert_eq!(lists.count(), 2, "{dialect:?} {fault:?}: {errors:?}");
             }
             assert!(
@@ -106,7 +118,11 @@ fn an_error_without_end_is_cut() -> Outcome {
     let store = open(&server, Dialect::S3)?;
     let fetched = fetch(&store, "a", Want::Whole { limit: 1 << 20 })?;
     assert!(matches!(fetched, Fetched::Missing), "{fetched:?}");
-    assert!(server.traffic().bytes_sent < MAX_SENT, "{:?}", server.traffic());
+    assert!(
+        server.traffic().bytes_sent < MAX_SENT,
+        "{:?}",
+        server.traffic()
+    );
     Ok(())
 }
 
@@ -119,7 +135,10 @@ fn redirects_in_circles_are_errors() -> Outcome {
         let (errors, n_right) = reads(&store);
         assert_eq!(n_right, 0);
         for error in errors {
-            assert!(error.to_string().contains("redirected more than 5 times"), "{error}");
+            assert!(
+                error.to_string().contains("redirected more than 5 times"),
+                "{error}"
+            );
         }
         // Two ranges are two requests; a suffix is a HEAD first on Azure.
         assert!(server.traffic().requests <= 5 * 6, "{:?}", server.traffic());
@@ -171,11 +190,14 @@ pub(crate) fn answering(answer: impl Into<Vec<u8>>) -> (String, JoinHandle<()>) 
 fn what_a_service_says_is_quoted_in_part() -> Outcome {
     let long = "z".repeat(20_000);
     let body = format!("<Error><Code>{long}</Code><Message>{long}</Message></Error>");
-    let head =
-        format!("HTTP/1.1 403 No\r\nx-amz-request-id: {long}\r\nContent-Length: {}\r\n\r\n", body.len());
+    let head = format!(
+        "HTTP/1.1 403 No\r\nx-amz-request-id: {long}\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
     let (url, server) = answering(head + &body);
     let options = RemoteOptions::new().endpoint(url).retry_for(Duration::ZERO);
-    let error = fetch(&ObjectStore::s3(BUCKET, "", &options)?, "a", Want::Tail(1)).expect_err("it is denied");
+    let error = fetch(&ObjectStore::s3(BUCKET, "", &options)?, "a", Want::Tail(1))
+        .expect_err("it is denied");
     assert!(matches!(error, StoreError::Denied { .. }), "{error:?}");
     server.join().expect("it answered");
     let n_quoted = error.to_string().matches('z').count();
@@ -188,22 +210,34 @@ fn a_bucket_elsewhere_is_an_error_that_says_where() -> Outcome {
     let head = "HTTP/1.1 301 Moved\r\nx-amz-bucket-region: eu-west-9\r\nContent-Length: 0\r\n\r\n";
     let (url, server) = answering(head.to_owned());
     let options = RemoteOptions::new().endpoint(url).retry_for(Duration::ZERO);
-    let error = fetch(&ObjectStore::s3(BUCKET, "", &options)?, "a", Want::Size).expect_err("it is elsewhere");
+    let error = fetch(&ObjectStore::s3(BUCKET, "", &options)?, "a", Want::Size)
+        .expect_err("it is elsewhere");
     server.join().expect("it answered");
-    assert!(error.to_string().contains("the bucket is in the region eu-west-9"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("the bucket is in the region eu-west-9"),
+        "{error}"
+    );
     Ok(())
 }
 
 /// Servers that know only the first version of lists ignore `list-type=2`.
 #[test]
 fn a_list_that_is_cut_and_cannot_be_continued_is_an_error() -> Outcome {
-    for token in ["", "<NextContinuationToken/>", "<NextContinuationToken></NextContinuationToken>"] {
+    for token in [
+        "",
+        "<NextContinuationToken/>",
+        "<NextContinuationToken></NextContinuationToken>",
+    ] {
         let body = format!(
             "<ListBucketResult><IsTruncated>true</IsTruncated>{token}<Contents><Key>a</Key></Contents>\
              </ListBucketResult>"
         );
-        let (url, server) =
-            answering(format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len()));
+        let (url, server) = answering(format!(
+            "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        ));
         let store = ObjectStore::s3(BUCKET, "", &RemoteOptions::new().endpoint(url))?;
         let error = block_on(store.list_dir(&Prefix::root())).expect_err("it is cut");
         assert!(matches!(error, StoreError::Other { .. }), "{error:?}");

@@ -23,20 +23,35 @@ fn rs_14_a_server_that_ignores_ranges_is_read_whole_once() -> Outcome {
     for number in 0..100_u64 {
         let want = Want::Ranges(vec![4 * number..4 * number + 4, 2000..2004]);
         let of = Of::Snapshot(pin.clone());
-        let fetched = block_on(store.fetch(&Fetch { key: Key::new("shard")?, of, want }))?;
-        let Fetched::Parts { parts, .. } = fetched else { panic!("it did not change") };
+        let fetched = block_on(store.fetch(&Fetch {
+            key: Key::new("shard")?,
+            of,
+            want,
+        }))?;
+        let Fetched::Parts { parts, .. } = fetched else {
+            panic!("it did not change")
+        };
         assert_eq!(parts, [format!("{number:04}"), "0500".to_owned()]);
     }
-    let bodies = server.requests().iter().filter(|seen| seen.request.method == "GET").count();
+    let bodies = server
+        .requests()
+        .iter()
+        .filter(|seen| seen.request.method == "GET")
+        .count();
     assert_eq!(bodies, 2);
 
     // A new value is noticed, under a pin and without one.
     server.objects().put("shard", value.replace("0999", "last"));
     let want = Want::Tail(4);
-    let fetched =
-        block_on(store.fetch(&Fetch { key: Key::new("shard")?, of: Of::Snapshot(pin), want: want.clone() }))?;
+    let fetched = block_on(store.fetch(&Fetch {
+        key: Key::new("shard")?,
+        of: Of::Snapshot(pin),
+        want: want.clone(),
+    }))?;
     assert!(matches!(fetched, Fetched::Changed), "{fetched:?}");
-    let Fetched::Parts { parts, .. } = fetch(&store, "shard", want.clone())? else { panic!("it is there") };
+    let Fetched::Parts { parts, .. } = fetch(&store, "shard", want.clone())? else {
+        panic!("it is there")
+    };
     assert_eq!(parts, ["last"]);
     server.objects().erase("shard");
     assert!(matches!(fetch(&store, "shard", want)?, Fetched::Missing));
@@ -60,17 +75,24 @@ fn rs_14_a_value_that_is_wanted_by_many_is_read_whole_once() -> Outcome {
         })
         .collect();
     let fetched = std::thread::scope(|scope| {
-        let reader = scope.spawn(|| block_on(join_all(fetches.iter().map(|fetch| store.fetch(fetch)))));
+        let reader =
+            scope.spawn(|| block_on(join_all(fetches.iter().map(|fetch| store.fetch(fetch)))));
         held.wait_for(32);
         drop(held);
         reader.join().expect("it does not panic")
     });
     for (n, fetched) in fetched.into_iter().enumerate() {
-        let Fetched::Parts { parts, .. } = fetched? else { panic!("it is there") };
+        let Fetched::Parts { parts, .. } = fetched? else {
+            panic!("it is there")
+        };
         assert!(parts == [&value[1000 * n..1000 * n + 900]]);
     }
     let is_whole = |request: &Request| request.method == "GET" && request.header("range").is_none();
-    let n_whole = server.requests().iter().filter(|seen| is_whole(&seen.request)).count();
+    let n_whole = server
+        .requests()
+        .iter()
+        .filter(|seen| is_whole(&seen.request))
+        .count();
     assert_eq!(n_whole, 1);
     Ok(())
 }

@@ -15,7 +15,9 @@ const SIZE: usize = 2 * PIECE + 1000;
 
 /// A value of which no two pieces are the same.
 fn value(seed: u32) -> Vec<u8> {
-    (0..SIZE as u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8 ^ seed as u8).collect()
+    (0..SIZE as u32)
+        .map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8 ^ seed as u8)
+        .collect()
 }
 
 fn open(server: &ObjectServer, dialect: Dialect) -> Result<ObjectStore, StoreError> {
@@ -33,7 +35,10 @@ fn all() -> Want {
 }
 
 fn range(request: &Request) -> Option<String> {
-    request.header("x-ms-range").or(request.header("range")).map(str::to_owned)
+    request
+        .header("x-ms-range")
+        .or(request.header("range"))
+        .map(str::to_owned)
 }
 
 #[test]
@@ -49,23 +54,38 @@ fn c13_a_large_value_is_read_in_pieces_of_one_state() -> Outcome {
         let mut ranges: Vec<_> = seen.iter().map(|seen| range(&seen.request)).collect();
         ranges.sort_unstable();
         let pieces = [0..PIECE, PIECE..2 * PIECE, 2 * PIECE..SIZE];
-        let mut pieces: Vec<_> =
-            pieces.iter().map(|piece| Some(format!("bytes={}-{}", piece.start, piece.end - 1))).collect();
+        let mut pieces: Vec<_> = pieces
+            .iter()
+            .map(|piece| Some(format!("bytes={}-{}", piece.start, piece.end - 1)))
+            .collect();
         pieces.push(None);
         pieces.sort_unstable();
         assert_eq!(ranges, pieces, "{dialect:?}");
         let is_pinned = |request: &Request| request.header("if-match").is_some();
         assert!(
-            seen.iter().all(|seen| is_pinned(&seen.request) == range(&seen.request).is_some()),
+            seen.iter()
+                .all(|seen| is_pinned(&seen.request) == range(&seen.request).is_some()),
             "{dialect:?}"
         );
 
         // A limit is checked before anything is read, and up to 16 MiB one request is enough.
         server.forget();
-        let limited = fetch(&store, "a", Want::Whole { limit: SIZE as u64 - 1 });
-        assert!(matches!(limited, Err(StoreError::TooLarge { .. })), "{dialect:?}: {limited:?}");
+        let limited = fetch(
+            &store,
+            "a",
+            Want::Whole {
+                limit: SIZE as u64 - 1,
+            },
+        );
+        assert!(
+            matches!(limited, Err(StoreError::TooLarge { .. })),
+            "{dialect:?}: {limited:?}"
+        );
         server.objects().put("a", expected[..2 * PIECE].to_vec());
-        assert!(part(fetch(&store, "a", all())?) == expected[..2 * PIECE], "{dialect:?}");
+        assert!(
+            part(fetch(&store, "a", all())?) == expected[..2 * PIECE],
+            "{dialect:?}"
+        );
         assert_eq!(server.traffic().requests, 2, "{dialect:?}");
     }
     Ok(())
@@ -83,9 +103,14 @@ fn c13_pieces_of_two_values_are_never_joined() -> Outcome {
         // Another writer writes after the head, or between pieces. Requests are sent one at a time.
         for at in [1, 2, 3] {
             server.objects().put("a", first.clone());
-            let options = RemoteOptions::new().endpoint(server.url()).account("lab").requests_in_flight(1);
+            let options = RemoteOptions::new()
+                .endpoint(server.url())
+                .account("lab")
+                .requests_in_flight(1);
             let store = ObjectStore::azure(BUCKET, "", &options)?;
-            let Fetched::Parts { pin, .. } = fetch(&store, "a", Want::Size)? else { panic!("it is there") };
+            let Fetched::Parts { pin, .. } = fetch(&store, "a", Want::Size)? else {
+                panic!("it is there")
+            };
             for is_pinned in [false, true] {
                 server.objects().put("a", first.clone());
                 let objects = server.objects().clone();
@@ -96,8 +121,16 @@ fn c13_pieces_of_two_values_are_never_joined() -> Outcome {
                         objects.put("a", new.clone());
                     }
                 });
-                let of = if is_pinned { Of::Snapshot(pin.clone()) } else { Of::Any };
-                let fetched = block_on(store.fetch(&Fetch { key: Key::new("a")?, of, want: all() }))?;
+                let of = if is_pinned {
+                    Of::Snapshot(pin.clone())
+                } else {
+                    Of::Any
+                };
+                let fetched = block_on(store.fetch(&Fetch {
+                    key: Key::new("a")?,
+                    of,
+                    want: all(),
+                }))?;
                 match fetched {
                     Fetched::Changed if is_pinned => {}
                     fetched => assert!(!is_pinned && part(fetched) == second, "{fault:?} {at}"),

@@ -15,7 +15,9 @@ fn server() -> ObjectServer {
     server.objects().limit_pages(10);
     for folder in 0..40 {
         for chunk in 0..25 {
-            server.objects().put(&format!("a/c/{folder}/{chunk}"), "value");
+            server
+                .objects()
+                .put(&format!("a/c/{folder}/{chunk}"), "value");
         }
     }
     server
@@ -28,7 +30,12 @@ fn listed(server: &ObjectServer, prefix: &str) -> Result<Vec<Key>, StoreError> {
 }
 
 fn stored(server: &ObjectServer, prefix: &str) -> Vec<Key> {
-    let mut keys: Vec<Key> = server.objects().keys().iter().filter_map(|key| Key::new(key).ok()).collect();
+    let mut keys: Vec<Key> = server
+        .objects()
+        .keys()
+        .iter()
+        .filter_map(|key| Key::new(key).ok())
+        .collect();
     keys.retain(|key| key.as_str().starts_with(prefix));
     keys.sort();
     keys
@@ -36,7 +43,9 @@ fn stored(server: &ObjectServer, prefix: &str) -> Vec<Key> {
 
 /// Returns `true` for the first request of a range: it starts after a name, and not at folders.
 fn begins_range(request: &Request) -> bool {
-    let has_delimiter = request.query("delimiter").is_some_and(|delimiter| !delimiter.is_empty());
+    let has_delimiter = request
+        .query("delimiter")
+        .is_some_and(|delimiter| !delimiter.is_empty());
     request.query("start-after").is_some() && !has_delimiter
 }
 
@@ -86,7 +95,9 @@ fn every_list_is_complete_wherever_it_is_split() -> Result<(), StoreError> {
         let mut keys = BTreeSet::new();
         for _ in 0..random.below(60) {
             let depth = 1 + random.below(4);
-            let parts: Vec<&str> = (0..depth).map(|_| names[random.below(8) as usize]).collect();
+            let parts: Vec<&str> = (0..depth)
+                .map(|_| names[random.below(8) as usize])
+                .collect();
             keys.insert(parts.join("/"));
         }
         // Markers of folders, and names that are not keys, are ignored.
@@ -95,7 +106,11 @@ fn every_list_is_complete_wherever_it_is_split() -> Result<(), StoreError> {
             server.objects().put(key, "value");
         }
         for prefix in ["", "a/", "b/", "é/"] {
-            assert_eq!(listed(&server, prefix)?, stored(&server, prefix), "{prefix:?} of {keys:?}");
+            assert_eq!(
+                listed(&server, prefix)?,
+                stored(&server, prefix),
+                "{prefix:?} of {keys:?}"
+            );
         }
     }
     Ok(())

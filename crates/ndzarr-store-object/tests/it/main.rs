@@ -38,7 +38,9 @@ use ndzarr_testkit::object_server::{BUCKET, ObjectServer};
 type Outcome = Result<(), StoreError>;
 
 fn options(server: &ObjectServer) -> RemoteOptions {
-    RemoteOptions::new().endpoint(server.url()).credentials(Credentials::key("id", "secret"))
+    RemoteOptions::new()
+        .endpoint(server.url())
+        .credentials(Credentials::key("id", "secret"))
 }
 
 fn s3(server: &ObjectServer, prefix: &str) -> ObjectStore {
@@ -61,7 +63,11 @@ fn s3_with(options: &RemoteOptions, prefix: &str) -> ObjectStore {
 
 /// All of a value.
 fn whole(key: &str) -> Fetch {
-    Fetch { key: Key::new(key).expect("a key"), of: Of::Any, want: Want::Whole { limit: u64::MAX } }
+    Fetch {
+        key: Key::new(key).expect("a key"),
+        of: Of::Any,
+        want: Want::Whole { limit: u64::MAX },
+    }
 }
 
 /// The one part that was fetched.
@@ -74,7 +80,11 @@ fn part(fetched: Fetched) -> Bytes {
 
 /// Parts of the current value.
 fn fetch(store: &ObjectStore, key: &str, want: Want) -> Result<Fetched, StoreError> {
-    block_on(store.fetch(&Fetch { key: Key::new(key)?, of: Of::Any, want }))
+    block_on(store.fetch(&Fetch {
+        key: Key::new(key)?,
+        of: Of::Any,
+        want,
+    }))
 }
 
 /// All of a value; `None` if it is missing.

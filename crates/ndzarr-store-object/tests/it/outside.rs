@@ -27,7 +27,13 @@ fn rs_06_ranges_outside_are_errors_however_they_are_refused() {
             });
             // Some requests were refused.
             let is_refused = |status: u16| status != 200;
-            assert!(server.requests().iter().any(|seen| seen.status.is_some_and(is_refused)), "{dialect:?}");
+            assert!(
+                server
+                    .requests()
+                    .iter()
+                    .any(|seen| seen.status.is_some_and(is_refused)),
+                "{dialect:?}"
+            );
         }
     }
 }

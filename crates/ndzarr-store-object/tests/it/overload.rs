@@ -23,7 +23,10 @@ fn rs_30_an_outage_of_two_seconds_costs_few_requests() {
     server.faults([rule]);
     let clock = VirtualClock::start();
     let long = Duration::from_secs(1 << 20);
-    let options = options(&server).connect_timeout(long).read_timeout(long).retry_for(long);
+    let options = options(&server)
+        .connect_timeout(long)
+        .read_timeout(long)
+        .retry_for(long);
     let store = s3_with(&options.runtime(clock.handle()), "");
     let reader = thread::spawn(move || {
         let fetch = whole("a");
@@ -53,19 +56,28 @@ fn rs_30_an_outage_of_two_seconds_costs_few_requests() {
 fn an_outage_that_lasts_ends_every_call() {
     let server = ObjectServer::start(Dialect::S3);
     server.faults([FaultRule::always(Fault::Status(503))]);
-    let options = options(&server).retry_for(Duration::from_secs(1)).requests_in_flight(4);
+    let options = options(&server)
+        .retry_for(Duration::from_secs(1))
+        .requests_in_flight(4);
     let store = s3_with(&options, "");
     let fetch = whole("a");
     for fetched in block_on(join_all((0..64).map(|_| store.fetch(&fetch)))) {
-        assert!(matches!(fetched, Err(StoreError::Unavailable { .. })), "{fetched:?}");
+        assert!(
+            matches!(fetched, Err(StoreError::Unavailable { .. })),
+            "{fetched:?}"
+        );
     }
 }
 
 /// No resolver looks up a name with a label of 64 letters.
 #[test]
 fn a_host_without_an_address_is_not_looked_up_eight_times() {
-    let options =
-        ndzarr_store_object::RemoteOptions::new().endpoint(format!("http://{}.invalid", "a".repeat(64)));
-    let error = block_on(s3_with(&options, "").fetch(&whole("a"))).expect_err("there is no such host");
-    assert!(matches!(error, StoreError::Unavailable { attempts: 3, .. }), "{error:?}");
+    let options = ndzarr_store_object::RemoteOptions::new()
+        .endpoint(format!("http://{}.invalid", "a".repeat(64)));
+    let error =
+        block_on(s3_with(&options, "").fetch(&whole("a"))).expect_err("there is no such host");
+    assert!(
+        matches!(error, StoreError::Unavailable { attempts: 3, .. }),
+        "{error:?}"
+    );
 }

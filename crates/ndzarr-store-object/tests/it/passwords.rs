@@ -23,7 +23,10 @@ fn the_password_of_a_host_goes_to_it_and_no_other() -> Outcome {
         server.forget();
         let store = ObjectStore::http(&server.url(), options)?;
         assert_eq!(read(&store, "a")?.as_deref(), Some(&b"value"[..]));
-        Ok(server.requests()[0].request.header("authorization").map(str::to_owned))
+        Ok(server.requests()[0]
+            .request
+            .header("authorization")
+            .map(str::to_owned))
     };
     // The file need not exist.
     assert_eq!(authorization(&with_file())?, None);

@@ -22,7 +22,10 @@ fn server() -> ObjectServer {
 /// A store with these variables, and a home folder that has `.aws`.
 fn open(home: &Path, variables: &[(&str, &str)]) -> Result<ObjectStore, StoreError> {
     let options = RemoteOptions::from_environment(Service::S3, |name| {
-        let set = variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+        let set = variables
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, value)| (*value).to_owned());
         set.or_else(|| (name == "HOME").then(|| home.to_str().expect("it is ASCII").to_owned()))
     });
     ObjectStore::s3(BUCKET, "", &options)
@@ -58,14 +61,43 @@ fn a_profile_has_keys_a_region_and_an_endpoint() -> Outcome {
     );
     let url = server.url();
     for (variables, id, region, token) in [
-        (&[("AWS_ENDPOINT_URL", &*url)][..], "default-id", "eu-north-1", ""),
-        (&[("AWS_PROFILE", "lab")], "lab-id", "eu-south-2", "lab-token"),
-        (&[("AWS_DEFAULT_PROFILE", "lab")], "lab-id", "eu-south-2", "lab-token"),
-        (&[("AWS_PROFILE", "services")], "services-id", "us-east-1", ""),
-        // Variables take precedence over the profile.
-        (&[("AWS_PROFILE", "lab"), ("AWS_REGION", "us-west-2")], "lab-id", "us-west-2", "lab-token"),
         (
-            &[("AWS_PROFILE", "lab"), ("AWS_ACCESS_KEY_ID", "own-id"), ("AWS_SECRET_ACCESS_KEY", "b")],
+            &[("AWS_ENDPOINT_URL", &*url)][..],
+            "default-id",
+            "eu-north-1",
+            "",
+        ),
+        (
+            &[("AWS_PROFILE", "lab")],
+            "lab-id",
+            "eu-south-2",
+            "lab-token",
+        ),
+        (
+            &[("AWS_DEFAULT_PROFILE", "lab")],
+            "lab-id",
+            "eu-south-2",
+            "lab-token",
+        ),
+        (
+            &[("AWS_PROFILE", "services")],
+            "services-id",
+            "us-east-1",
+            "",
+        ),
+        // Variables take precedence over the profile.
+        (
+            &[("AWS_PROFILE", "lab"), ("AWS_REGION", "us-west-2")],
+            "lab-id",
+            "us-west-2",
+            "lab-token",
+        ),
+        (
+            &[
+                ("AWS_PROFILE", "lab"),
+                ("AWS_ACCESS_KEY_ID", "own-id"),
+                ("AWS_SECRET_ACCESS_KEY", "b"),
+            ],
             "own-id",
             "eu-south-2",
             "",
@@ -74,9 +106,19 @@ fn a_profile_has_keys_a_region_and_an_endpoint() -> Outcome {
         let store = open(home.path(), variables)?;
         assert_eq!(read(&store, "a")?.as_deref(), READ);
         let signed = header(&server, "authorization");
-        assert!(signed.contains(&format!("Credential={id}/")), "{variables:?}: {signed}");
-        assert!(signed.contains(&format!("/{region}/s3/")), "{variables:?}: {signed}");
-        assert_eq!(header(&server, "x-amz-security-token"), token, "{variables:?}");
+        assert!(
+            signed.contains(&format!("Credential={id}/")),
+            "{variables:?}: {signed}"
+        );
+        assert!(
+            signed.contains(&format!("/{region}/s3/")),
+            "{variables:?}: {signed}"
+        );
+        assert_eq!(
+            header(&server, "x-amz-security-token"),
+            token,
+            "{variables:?}"
+        );
         assert!(!format!("{store:?}").contains("hidden"));
     }
     Ok(())
@@ -86,19 +128,29 @@ fn a_profile_has_keys_a_region_and_an_endpoint() -> Outcome {
 fn the_files_of_profiles_may_be_elsewhere() -> Outcome {
     let server = server();
     let home = home("[default]\nregion = eu-north-1\n", "");
-    let [config, credentials] = ["other-config", "other-credentials"].map(|name| home.path().join(name));
+    let [config, credentials] =
+        ["other-config", "other-credentials"].map(|name| home.path().join(name));
     fs::write(&config, "[profile lab]\nregion = eu-west-3\n").expect("it is writable");
-    fs::write(&credentials, "[lab]\naws_access_key_id=lab-id\naws_secret_access_key=b")
-        .expect("it is writable");
+    fs::write(
+        &credentials,
+        "[lab]\naws_access_key_id=lab-id\naws_secret_access_key=b",
+    )
+    .expect("it is writable");
     let variables = [
         ("AWS_PROFILE", "lab"),
         ("AWS_CONFIG_FILE", "~/other-config"),
-        ("AWS_SHARED_CREDENTIALS_FILE", credentials.to_str().expect("it is ASCII")),
+        (
+            "AWS_SHARED_CREDENTIALS_FILE",
+            credentials.to_str().expect("it is ASCII"),
+        ),
         ("AWS_ENDPOINT_URL", &server.url()),
     ];
     assert_eq!(read(&open(home.path(), &variables)?, "a")?.as_deref(), READ);
     let signed = header(&server, "authorization");
-    assert!(signed.contains("Credential=lab-id/") && signed.contains("/eu-west-3/"), "{signed}");
+    assert!(
+        signed.contains("Credential=lab-id/") && signed.contains("/eu-west-3/"),
+        "{signed}"
+    );
     Ok(())
 }
 
@@ -107,24 +159,50 @@ fn profiles_that_do_not_exist_or_are_not_readable_are_errors() -> Outcome {
     let server = server();
     let home = home("[profile other]\n[lab]\nregion = eu-west-3\n", "");
     let url = server.url();
-    let error = open(home.path(), &[("AWS_PROFILE", "lab"), ("AWS_ENDPOINT_URL", &url)])
-        .expect_err("no such profile");
+    let error = open(
+        home.path(),
+        &[("AWS_PROFILE", "lab"), ("AWS_ENDPOINT_URL", &url)],
+    )
+    .expect_err("no such profile");
     let text = error.to_string();
-    assert!(text.contains("\"lab\"") && text.contains("AWS_PROFILE") && text.contains(".aws"), "{text}");
+    assert!(
+        text.contains("\"lab\"") && text.contains("AWS_PROFILE") && text.contains(".aws"),
+        "{text}"
+    );
     // Without a home and a name there is nothing to look for, and nothing is signed.
     let nowhere = [("HOME", ""), ("AWS_ENDPOINT_URL", &*url)];
     assert_eq!(read(&open(home.path(), &nowhere)?, "a")?.as_deref(), READ);
     assert_eq!(header(&server, "authorization"), "");
-    let folder =
-        [("AWS_CONFIG_FILE", home.path().to_str().expect("it is ASCII")), ("AWS_ENDPOINT_URL", &url)];
-    let error = open(home.path(), &folder).expect_err("it is a folder").to_string();
+    let folder = [
+        (
+            "AWS_CONFIG_FILE",
+            home.path().to_str().expect("it is ASCII"),
+        ),
+        ("AWS_ENDPOINT_URL", &url),
+    ];
+    let error = open(home.path(), &folder)
+        .expect_err("it is a folder")
+        .to_string();
     assert!(error.contains(folder[0].1), "{error}");
     // The key in the environment needs no profile.
-    let key = [folder[0], folder[1], ("AWS_ACCESS_KEY_ID", "a"), ("AWS_SECRET_ACCESS_KEY", "b")];
+    let key = [
+        folder[0],
+        folder[1],
+        ("AWS_ACCESS_KEY_ID", "a"),
+        ("AWS_SECRET_ACCESS_KEY", "b"),
+    ];
     assert_eq!(read(&open(home.path(), &key)?, "a")?.as_deref(), READ);
-    let half = [("AWS_ACCESS_KEY_ID", "a-hidden-id"), ("AWS_ENDPOINT_URL", &*url)];
-    let error = open(home.path(), &half).expect_err("half a key").to_string();
-    assert!(error.contains("AWS_SECRET_ACCESS_KEY") && !error.contains("hidden"), "{error}");
+    let half = [
+        ("AWS_ACCESS_KEY_ID", "a-hidden-id"),
+        ("AWS_ENDPOINT_URL", &*url),
+    ];
+    let error = open(home.path(), &half)
+        .expect_err("half a key")
+        .to_string();
+    assert!(
+        error.contains("AWS_SECRET_ACCESS_KEY") && !error.contains("hidden"),
+        "{error}"
+    );
     Ok(())
 }
 
@@ -141,7 +219,10 @@ fn a_program_is_run_once_for_all_stores() -> Outcome {
         runs.display()
     );
     fs::write(&script, text).expect("it is writable");
-    let config = format!("[profile lab]\ncredential_process = sh \"{}\" 'of lab'\n", script.display());
+    let config = format!(
+        "[profile lab]\ncredential_process = sh \"{}\" 'of lab'\n",
+        script.display()
+    );
     fs::write(home.path().join(".aws/config"), config).expect("it is writable");
     let variables = [("AWS_PROFILE", "lab"), ("AWS_ENDPOINT_URL", &*server.url())];
     for _ in 0..2 {
@@ -162,7 +243,10 @@ fn a_program_is_run_once_for_all_stores() -> Outcome {
 fn a_program_that_fails_is_an_error_without_secrets() -> Outcome {
     let server = server();
     for (command, part) in [
-        ("sh -c \"echo hidden; echo hidden >&2; exit 7\"", "exit status: 7"),
+        (
+            "sh -c \"echo hidden; echo hidden >&2; exit 7\"",
+            "exit status: 7",
+        ),
         ("sh -c \"echo hidden\"", "not a JSON document"),
         ("/no/such/program hidden", "/no/such/program"),
         ("sh -c \"hidden", "a quote in its command line has no end"),
@@ -172,7 +256,8 @@ fn a_program_that_fails_is_an_error_without_secrets() -> Outcome {
         let error = read(&store, "a").expect_err(command);
         let text = format!("{error} {error:?} {store:?}");
         assert!(
-            text.contains("the profile \"default\"") || text.contains("the profile \\\"default\\\""),
+            text.contains("the profile \"default\"")
+                || text.contains("the profile \\\"default\\\""),
             "{text}"
         );
         assert!(text.contains(part) && !text.contains("hidden"), "{text}");
@@ -193,9 +278,14 @@ fn a_login_or_a_role_is_left_to_the_program_of_aws() -> Outcome {
         if std::env::var_os("HAS_PROGRAM").is_some() {
             assert_eq!(read(&store, "a")?.as_deref(), READ);
         } else {
-            let text = read(&store, "a").expect_err("aws cannot be run").to_string();
-            for part in ["the profile \"role\"", "\"aws\" does not start", "aws configure export-credentials"]
-            {
+            let text = read(&store, "a")
+                .expect_err("aws cannot be run")
+                .to_string();
+            for part in [
+                "the profile \"role\"",
+                "\"aws\" does not start",
+                "aws configure export-credentials",
+            ] {
                 assert!(text.contains(part), "{text}");
             }
         }
@@ -225,13 +315,20 @@ fn a_login_or_a_role_is_left_to_the_program_of_aws() -> Outcome {
         run_with_variables(TEST, &variables);
         let signed = header(&server, "authorization");
         let words = "configure.export-credentials.--format.process.--profile";
-        assert!(signed.contains(&format!("Credential=id.{words}.{profile}/")), "{signed}");
+        assert!(
+            signed.contains(&format!("Credential=id.{words}.{profile}/")),
+            "{signed}"
+        );
     }
     // The key of the profile is not used instead of the role.
     server.forget();
     let nowhere = format!("{folder}/nowhere");
-    let variables =
-        [("AWS_PROFILE", "role"), ("HOME", folder), ("PATH", &nowhere), ("AWS_ENDPOINT_URL", &server.url())];
+    let variables = [
+        ("AWS_PROFILE", "role"),
+        ("HOME", folder),
+        ("PATH", &nowhere),
+        ("AWS_ENDPOINT_URL", &server.url()),
+    ];
     run_with_variables(TEST, &variables);
     assert_eq!(server.traffic().requests, 0);
     Ok(())

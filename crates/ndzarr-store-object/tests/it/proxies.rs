@@ -9,7 +9,8 @@ use ndzarr_testkit::{has_started, run_with_variables};
 use crate::it::scripted_server::ScriptedServer;
 use crate::it::{Outcome, read};
 
-/// The server takes the place of a proxy: it gets the requests that clients send to one, and refuses them.
+/// The server takes the place of a proxy: it gets the requests that clients send to one, and
+/// refuses them.
 #[test]
 fn rs_28_proxies_lead_to_hosts_and_never_to_this_machine() -> Outcome {
     const TEST: &str = "it::proxies::rs_28_proxies_lead_to_hosts_and_never_to_this_machine";
@@ -17,9 +18,15 @@ fn rs_28_proxies_lead_to_hosts_and_never_to_this_machine() -> Outcome {
     if has_started() {
         let url = env::var("DATA_URL").expect("the test sets it");
         let found = read(&ObjectStore::http(&url, &once())?, "a").ok().flatten();
-        assert_eq!(found.is_some(), env::var_os("DIRECT").is_some(), "{found:?}");
+        assert_eq!(
+            found.is_some(),
+            env::var_os("DIRECT").is_some(),
+            "{found:?}"
+        );
         if url.starts_with("https") {
-            let signed = once().endpoint(&url).credentials(Credentials::key("an-id", "hidden"));
+            let signed = once()
+                .endpoint(&url)
+                .credentials(Credentials::key("an-id", "hidden"));
             assert!(read(&ObjectStore::s3(BUCKET, "", &signed)?, "a").is_err());
         }
         return Ok(());
@@ -29,12 +36,23 @@ fn rs_28_proxies_lead_to_hosts_and_never_to_this_machine() -> Outcome {
         let proxy = proxy.url();
         run_with_variables(
             TEST,
-            &[&[("DATA_URL", url), ("HTTP_PROXY", &proxy), ("HTTPS_PROXY", &proxy)], more].concat(),
+            &[
+                &[
+                    ("DATA_URL", url),
+                    ("HTTP_PROXY", &proxy),
+                    ("HTTPS_PROXY", &proxy),
+                ],
+                more,
+            ]
+            .concat(),
         );
     };
     let seen = || -> Vec<(String, String)> {
-        let seen =
-            proxy.requests().into_iter().map(|seen| (seen.request.method, seen.request.target)).collect();
+        let seen = proxy
+            .requests()
+            .into_iter()
+            .map(|seen| (seen.request.method, seen.request.target))
+            .collect();
         proxy.forget();
         seen
     };
@@ -44,19 +62,34 @@ fn rs_28_proxies_lead_to_hosts_and_never_to_this_machine() -> Outcome {
     assert_eq!(seen(), [pair("GET", "http://data.invalid/b/a")]);
 
     run("https://data.invalid", &[]);
-    let headers: Vec<_> = proxy.requests().into_iter().flat_map(|seen| seen.request.headers).collect();
+    let headers: Vec<_> = proxy
+        .requests()
+        .into_iter()
+        .flat_map(|seen| seen.request.headers)
+        .collect();
     assert!(
-        headers.iter().all(|(name, value)| name != "authorization" && !value.contains("an-id")),
+        headers
+            .iter()
+            .all(|(name, value)| name != "authorization" && !value.contains("an-id")),
         "{headers:?}"
     );
-    assert_eq!(seen(), [pair("CONNECT", "data.invalid:443"), pair("CONNECT", "data.invalid:443")]);
+    assert_eq!(
+        seen(),
+        [
+            pair("CONNECT", "data.invalid:443"),
+            pair("CONNECT", "data.invalid:443")
+        ]
+    );
 
     run("http://data.invalid", &[("NO_PROXY", "data.invalid")]);
     assert_eq!(seen(), []);
 
     let server = ObjectServer::start(Dialect::Http);
     server.objects().put("a", "value");
-    for url in [server.url(), format!("http://localhost:{}", server.address().port())] {
+    for url in [
+        server.url(),
+        format!("http://localhost:{}", server.address().port()),
+    ] {
         run(&url, &[("DIRECT", "")]);
         assert_eq!(seen(), []);
     }
@@ -75,21 +108,38 @@ fn the_token_of_a_container_goes_through_no_proxy() {
         return;
     }
     let [proxy, service] = [(); 2].map(|()| ObjectServer::start(Dialect::Http));
-    service.objects().put("creds", r#"{"AccessKeyId": "an-id", "SecretAccessKey": "a-secret"}"#);
+    service.objects().put(
+        "creds",
+        r#"{"AccessKeyId": "an-id", "SecretAccessKey": "a-secret"}"#,
+    );
     let variables = [
         ("HTTP_PROXY", &*proxy.url()),
         ("AWS_ENDPOINT_URL", "http://data.invalid"),
-        ("AWS_CONTAINER_CREDENTIALS_FULL_URI", &format!("{}/creds", service.url())),
+        (
+            "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+            &format!("{}/creds", service.url()),
+        ),
         ("AWS_CONTAINER_AUTHORIZATION_TOKEN", "a-token"),
     ];
     run_with_variables(TEST, &variables);
     let for_credentials = service.requests();
     assert_eq!(for_credentials.len(), 1);
-    assert_eq!(for_credentials[0].request.header("authorization"), Some("a-token"));
+    assert_eq!(
+        for_credentials[0].request.header("authorization"),
+        Some("a-token")
+    );
     let seen = proxy.requests();
     assert_eq!(seen.len(), 1);
-    assert_eq!(seen[0].request.target, format!("http://data.invalid/{BUCKET}/a"));
-    assert!(seen[0].request.header("authorization").is_some_and(|signed| signed.contains("=an-id/")));
+    assert_eq!(
+        seen[0].request.target,
+        format!("http://data.invalid/{BUCKET}/a")
+    );
+    assert!(
+        seen[0]
+            .request
+            .header("authorization")
+            .is_some_and(|signed| signed.contains("=an-id/"))
+    );
 }
 
 #[test]
@@ -97,13 +147,22 @@ fn a_proxy_that_wants_a_password_is_asked_once() -> Outcome {
     const TEST: &str = "it::proxies::a_proxy_that_wants_a_password_is_asked_once";
     if has_started() {
         for url in ["http://data.invalid", "https://data.invalid"] {
-            let error = read(&ObjectStore::http(url, &RemoteOptions::new())?, "a").expect_err("it refuses");
-            assert!(error.to_string().contains("the proxy wants a name and a password"), "{error}");
+            let error =
+                read(&ObjectStore::http(url, &RemoteOptions::new())?, "a").expect_err("it refuses");
+            assert!(
+                error
+                    .to_string()
+                    .contains("the proxy wants a name and a password"),
+                "{error}"
+            );
         }
         return Ok(());
     }
     let proxy = ScriptedServer::always("407 Proxy Authentication Required", "");
-    run_with_variables(TEST, &[("HTTP_PROXY", &*proxy.url()), ("HTTPS_PROXY", &proxy.url())]);
+    run_with_variables(
+        TEST,
+        &[("HTTP_PROXY", &*proxy.url()), ("HTTPS_PROXY", &proxy.url())],
+    );
     // One for each URL.
     assert_eq!(proxy.n_requests(), 2);
     Ok(())

@@ -48,10 +48,19 @@ fn rs_09_a_pin_names_nothing_in_another_bucket() -> Outcome {
     server.objects().put("two/a", "value");
     let one = s3(&server, "one");
     let two = s3(&server, "two");
-    let fetch = |of| Fetch { key: Key::new("a").expect("a key"), of, want: Want::Size };
-    let Fetched::Parts { pin, .. } = block_on(one.fetch(&fetch(Of::Any)))? else { panic!("it was put") };
+    let fetch = |of| Fetch {
+        key: Key::new("a").expect("a key"),
+        of,
+        want: Want::Size,
+    };
+    let Fetched::Parts { pin, .. } = block_on(one.fetch(&fetch(Of::Any)))? else {
+        panic!("it was put")
+    };
     let of = Of::IfCurrent(pin);
-    assert!(matches!(block_on(one.fetch(&fetch(of.clone())))?, Fetched::Parts { .. }));
+    assert!(matches!(
+        block_on(one.fetch(&fetch(of.clone())))?,
+        Fetched::Parts { .. }
+    ));
     assert!(matches!(block_on(two.fetch(&fetch(of)))?, Fetched::Changed));
     Ok(())
 }
@@ -66,7 +75,10 @@ fn rs_17_rs_18_odd_names_are_left_out_of_lists() -> Outcome {
     let keys = block_on(store.list_prefix(&Prefix::new("a/")?))?;
     assert_eq!(keys, [Key::new("a/c")?, Key::new("a/d/e")?]);
     let listing = block_on(store.list_dir(&Prefix::new("a/")?))?;
-    assert_eq!((listing.keys, listing.prefixes), (vec!["c".to_owned()], vec!["d".to_owned()]));
+    assert_eq!(
+        (listing.keys, listing.prefixes),
+        (vec!["c".to_owned()], vec!["d".to_owned()])
+    );
     Ok(())
 }
 
@@ -85,11 +97,27 @@ fn rs_18_folders_of_azure_are_neither_keys_nor_values() -> Outcome {
     let all = [Key::new("a/c/0")?, Key::new("a/zarr.json")?];
     assert_eq!(block_on(store.list_prefix(&Prefix::root()))?, all);
     let listing = block_on(store.list_dir(&Prefix::new("a/")?))?;
-    assert_eq!((listing.keys, listing.prefixes), (vec!["zarr.json".to_owned()], vec!["c".to_owned()]));
-    for want in [Want::Size, Want::Whole { limit: 9 }, Want::Tail(1), Want::Ranges(vec![0..1])] {
-        let fetch = Fetch { key: Key::new("a/c")?, of: Of::Any, want };
+    assert_eq!(
+        (listing.keys, listing.prefixes),
+        (vec!["zarr.json".to_owned()], vec!["c".to_owned()])
+    );
+    for want in [
+        Want::Size,
+        Want::Whole { limit: 9 },
+        Want::Tail(1),
+        Want::Ranges(vec![0..1]),
+    ] {
+        let fetch = Fetch {
+            key: Key::new("a/c")?,
+            of: Of::Any,
+            want,
+        };
         let fetched = block_on(store.fetch(&fetch))?;
-        assert!(matches!(fetched, Fetched::Missing), "{:?}: {fetched:?}", fetch.want);
+        assert!(
+            matches!(fetched, Fetched::Missing),
+            "{:?}: {fetched:?}",
+            fetch.want
+        );
     }
     block_on(store.erase_prefix(&Prefix::root()))?;
     assert_eq!(server.objects().keys(), ["a", "a/c", "empty"]);
@@ -102,7 +130,11 @@ fn rs_39_errors_say_what_was_refused_and_no_secret() -> Outcome {
     server.objects().put("a", "value");
     server.faults([FaultRule::always(Fault::Status(403))]);
     let store = s3(&server, "");
-    let fetch = Fetch { key: Key::new("a")?, of: Of::Any, want: Want::Size };
+    let fetch = Fetch {
+        key: Key::new("a")?,
+        of: Of::Any,
+        want: Want::Size,
+    };
     let error = block_on(store.fetch(&fetch)).expect_err("it is denied");
     assert!(matches!(error, StoreError::Denied { .. }), "{error:?}");
     assert!(error.to_string().contains("403"), "{error}");
@@ -122,12 +154,18 @@ fn a_write_that_may_have_been_carried_out_is_not_called_undone() -> Outcome {
         server.faults([FaultRule::always(fault.clone()).of(&["PUT", "POST", "DELETE"])]);
         let error = put().expect_err("its answer is lost");
         assert_eq!(server.objects().get("a").as_deref(), Some(&b"value"[..]));
-        assert!(matches!(error, StoreError::Unknown { .. }), "{fault:?}: {error:?}");
+        assert!(
+            matches!(error, StoreError::Unknown { .. }),
+            "{fault:?}: {error:?}"
+        );
         for erase in [&erase as &dyn Fn() -> Outcome, &erase_keys] {
             server.objects().put("a", "value");
             let error = erase().expect_err("its answer is lost");
             assert_eq!(server.objects().get("a"), None);
-            assert!(matches!(error, StoreError::Unknown { .. }), "{fault:?}: {error:?}");
+            assert!(
+                matches!(error, StoreError::Unknown { .. }),
+                "{fault:?}: {error:?}"
+            );
         }
     }
     // Whatever the answer to the last attempt is, an earlier one may have been carried out.
@@ -136,28 +174,39 @@ fn a_write_that_may_have_been_carried_out_is_not_called_undone() -> Outcome {
         FaultRule::always(Fault::Status(403)).of(&["PUT"]),
     ]);
     let error = block_on(s3(&server, "").put(&key, &["value".into()], Precondition::None));
-    assert!(matches!(error, Err(StoreError::Unknown { .. })), "{error:?}");
+    assert!(
+        matches!(error, Err(StoreError::Unknown { .. })),
+        "{error:?}"
+    );
 
     // Refused, or not sent at all.
     for status in [429, 503] {
         server.faults([FaultRule::always(Fault::Status(status))]);
         for write in [&put as &dyn Fn() -> Outcome, &erase, &erase_keys] {
             let error = write().expect_err("it is refused");
-            assert!(matches!(error, StoreError::Unavailable { .. }), "{status}: {error:?}");
+            assert!(
+                matches!(error, StoreError::Unavailable { .. }),
+                "{status}: {error:?}"
+            );
         }
     }
     // A port that was never used, so that no connection to it is open.
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let nowhere = listener.local_addr().expect("it has one");
     drop(listener);
-    let options = options(&server).endpoint(format!("http://{nowhere}")).retry_for(Duration::ZERO);
+    let options = options(&server)
+        .endpoint(format!("http://{nowhere}"))
+        .retry_for(Duration::ZERO);
     let put = block_on(s3_with(&options, "").put(&key, &["value".into()], Precondition::None));
-    assert!(matches!(put, Err(StoreError::Unavailable { .. })), "{put:?}");
+    assert!(
+        matches!(put, Err(StoreError::Unavailable { .. })),
+        "{put:?}"
+    );
     Ok(())
 }
 
-/// A gateway answers before the service has carried out the put, which happens later. If another value
-/// exists by then, it may have replaced this one, and it is not known which writer was first.
+/// A gateway answers before the service has carried out the put, which happens later. If another
+/// value exists by then, it may have replaced this one, and it is not known which writer was first.
 #[test]
 fn a_put_that_may_come_late_is_no_conflict() -> Outcome {
     for (status, is_unknown) in [(504, true), (502, true), (500, false)] {
@@ -170,13 +219,18 @@ fn a_put_that_may_come_late_is_no_conflict() -> Outcome {
                 objects.put("a", "of another");
             }
         });
-        server.faults([FaultRule::always(Fault::Status(status)).of(&["PUT"]).times(1)]);
+        server.faults([FaultRule::always(Fault::Status(status))
+            .of(&["PUT"])
+            .times(1)]);
         let put = block_on(store.put(&Key::new("a")?, &["value".into()], Precondition::Absent));
         match (is_unknown, put) {
             (true, Err(StoreError::Unknown { .. })) | (false, Ok(Put::Conflict)) => {}
             (_, put) => panic!("{status}: {put:?}"),
         }
-        assert_eq!(server.objects().get("a").as_deref(), Some(&b"of another"[..]));
+        assert_eq!(
+            server.objects().get("a").as_deref(),
+            Some(&b"of another"[..])
+        );
         // The last answer is not a refusal.
         let server = ObjectServer::start(Dialect::S3);
         let options = options(&server).retry_for(Duration::ZERO);
@@ -186,7 +240,8 @@ fn a_put_that_may_come_late_is_no_conflict() -> Outcome {
         server.faults([FaultRule::always(Fault::Status(status)).of(&["PUT"])]);
         let put = block_on(store.put(&Key::new("a")?, &["value".into()], Precondition::Absent));
         match (is_unknown, put) {
-            (true, Err(StoreError::Unknown { .. })) | (false, Err(StoreError::Unavailable { .. })) => {}
+            (true, Err(StoreError::Unknown { .. }))
+            | (false, Err(StoreError::Unavailable { .. })) => {}
             (_, put) => panic!("{status}: {put:?}"),
         }
     }

@@ -63,7 +63,9 @@ impl Store for Served {
         let path = self.folder.join(key.as_str());
         let written = fs::create_dir_all(path.parent().expect("the folder is above"))
             .and_then(|()| fs::write(&path, parts.concat()));
-        written.map(|()| Put::Done(None)).map_err(|error| StoreError::io("write", key, error))
+        written
+            .map(|()| Put::Done(None))
+            .map_err(|error| StoreError::io("write", key, error))
     }
 
     fn erase(&self, key: &Key, _: Precondition) -> Result<Put, StoreError> {
@@ -80,6 +82,9 @@ fn real_web_server_has_values_as_every_store() {
     check_values(|| -> Box<dyn Store> {
         let name = format!("suite/{}", count.fetch_add(1, Ordering::Relaxed));
         let folder = PathBuf::from(variable("NDZARR_REMOTE_FOLDER")).join(&name);
-        Box::new(Served { folder, store: store(&name) })
+        Box::new(Served {
+            folder,
+            store: store(&name),
+        })
     });
 }

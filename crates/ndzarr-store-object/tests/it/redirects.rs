@@ -14,9 +14,24 @@ fn credentials_and_own_headers_stay_with_their_host() -> Result<(), StoreError> 
         session_token: Some("a-session".into()),
     };
     let cases: [(Dialect, Make, Credentials, &[&str]); 3] = [
-        (Dialect::S3, ObjectStore::s3, key, &["authorization", "x-amz-security-token"]),
-        (Dialect::Gcs, ObjectStore::gcs, Credentials::Bearer("a-token".into()), &["authorization"]),
-        (Dialect::Azure, ObjectStore::azure, Credentials::AccountKey("a2V5".into()), &["authorization"]),
+        (
+            Dialect::S3,
+            ObjectStore::s3,
+            key,
+            &["authorization", "x-amz-security-token"],
+        ),
+        (
+            Dialect::Gcs,
+            ObjectStore::gcs,
+            Credentials::Bearer("a-token".into()),
+            &["authorization"],
+        ),
+        (
+            Dialect::Azure,
+            ObjectStore::azure,
+            Credentials::AccountKey("a2V5".into()),
+            &["authorization"],
+        ),
     ];
     for (dialect, make, credentials, secrets) in cases {
         let [own, other] = [ObjectServer::start(dialect), ObjectServer::start(dialect)];
@@ -30,13 +45,24 @@ fn credentials_and_own_headers_stay_with_their_host() -> Result<(), StoreError> 
             .credentials(credentials)
             .header("x-lab-password", "a-password")?;
         let store = make(BUCKET, "", &options)?;
-        let fetch = Fetch { key: Key::new("a")?, of: Of::Any, want: Want::Ranges(vec![1..3]) };
-        let Fetched::Parts { parts, .. } = block_on(store.fetch(&fetch))? else { panic!("it was put") };
+        let fetch = Fetch {
+            key: Key::new("a")?,
+            of: Of::Any,
+            want: Want::Ranges(vec![1..3]),
+        };
+        let Fetched::Parts { parts, .. } = block_on(store.fetch(&fetch))? else {
+            panic!("it was put")
+        };
         assert_eq!(parts, ["al"]);
 
-        let [redirected] = &own.requests()[..] else { panic!("one request to {dialect:?}") };
+        let [redirected] = &own.requests()[..] else {
+            panic!("one request to {dialect:?}")
+        };
         for name in secrets.iter().chain(&["x-lab-password"]) {
-            assert!(redirected.request.header(name).is_some(), "{dialect:?}: {name}");
+            assert!(
+                redirected.request.header(name).is_some(),
+                "{dialect:?}: {name}"
+            );
         }
         let host = other.address().to_string();
         assert_eq!(other.requests().len(), 2);
@@ -54,11 +80,22 @@ fn credentials_and_own_headers_stay_with_their_host() -> Result<(), StoreError> 
 #[test]
 fn a_redirect_to_a_metadata_service_is_an_error() -> Result<(), StoreError> {
     let server = ObjectServer::start(Dialect::Http);
-    server.faults([FaultRule::always(Fault::RedirectTo("http://169.254.169.254".into()))]);
-    let fetch = Fetch { key: Key::new("a")?, of: Of::Any, want: Want::Tail(1) };
+    server.faults([FaultRule::always(Fault::RedirectTo(
+        "http://169.254.169.254".into(),
+    ))]);
+    let fetch = Fetch {
+        key: Key::new("a")?,
+        of: Of::Any,
+        want: Want::Tail(1),
+    };
     let error = block_on(ObjectStore::http(&server.url(), &RemoteOptions::new())?.fetch(&fetch));
     let error = error.expect_err("nothing is asked there");
-    assert!(error.to_string().contains("redirected to this machine, or to the services"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("redirected to this machine, or to the services"),
+        "{error}"
+    );
     assert_eq!(server.traffic().requests, 1);
     Ok(())
 }

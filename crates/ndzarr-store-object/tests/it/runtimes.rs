@@ -9,7 +9,10 @@ use crate::it::{options, part, s3, s3_with, whole};
 
 /// Reads, and drops the last handle of the store inside the task.
 async fn read(store: ObjectStore) -> bool {
-    store.fetch(&whole("a")).await.is_ok_and(|fetched| part(fetched) == "a value")
+    store
+        .fetch(&whole("a"))
+        .await
+        .is_ok_and(|fetched| part(fetched) == "a value")
 }
 
 #[test]
@@ -21,7 +24,11 @@ fn rs_24_any_executor_drives_a_store() {
     // A runtime without timers and sockets.
     let bare = Builder::new_current_thread().build().expect("a runtime");
     assert!(bare.block_on(read(s3(&server, ""))));
-    let several = Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
+    let several = Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .expect("a runtime");
     let task = several.spawn(read(s3(&server, "")));
     assert!(several.block_on(task).expect("it does not panic"));
     // A runtime of the caller's, from its own tasks and from a thread outside.
@@ -33,10 +40,17 @@ fn rs_24_any_executor_drives_a_store() {
     let store = s3_with(&own, "");
     let task = several.spawn(async move {
         let mut is_right = false;
-        store.block_on(std::pin::pin!(async { is_right = read(store.clone()).await }))?;
+        store.block_on(std::pin::pin!(async {
+            is_right = read(store.clone()).await
+        }))?;
         Ok::<_, StoreError>(is_right)
     });
-    assert!(several.block_on(task).expect("it does not panic").expect("it waits"));
+    assert!(
+        several
+            .block_on(task)
+            .expect("it does not panic")
+            .expect("it waits")
+    );
 }
 
 #[test]
@@ -51,8 +65,8 @@ fn stores_of_one_endpoint_share_connections() {
     assert!(shared, "{:?}", server.traffic());
 }
 
-/// The child has neither the threads of its parent nor the permits that these hold, and must not read
-/// from its sockets.
+/// The child has neither the threads of its parent nor the permits that these hold, and must not
+/// read from its sockets.
 #[cfg(unix)]
 #[test]
 fn rs_25_both_processes_read_after_a_fork() {
@@ -88,7 +102,10 @@ fn rs_25_both_processes_read_after_a_fork() {
         Fork::Parent(child) => child,
     };
     drop(held);
-    assert_eq!(part(block_on(pending).expect("the parent's answer comes")), "a value");
+    assert_eq!(
+        part(block_on(pending).expect("the parent's answer comes")),
+        "a value"
+    );
     assert!(block_on(read(store.clone())), "the parent");
     let status = fork::waitpid(child).expect("it is a child");
     assert_eq!(status, 0, "the child");

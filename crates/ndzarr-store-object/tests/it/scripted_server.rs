@@ -29,13 +29,20 @@ impl ScriptedServer {
                     break;
                 }
                 let mut stream = stream.expect("a client comes");
-                let Some((head, body)) = request(&mut stream) else { continue };
+                let Some((head, body)) = request(&mut stream) else {
+                    continue;
+                };
                 counter.fetch_add(1, Ordering::SeqCst);
                 // The client may have gone away.
                 let _ = stream.write_all(answer(&head, &body).as_bytes());
             }
         });
-        Self { address, is_over, n_requests, thread: Some(thread) }
+        Self {
+            address,
+            is_over,
+            n_requests,
+            thread: Some(thread),
+        }
     }
 
     /// A server that always gives the same answer.
@@ -66,7 +73,10 @@ impl Drop for ScriptedServer {
 
 /// An answer after which the connection ends.
 pub(crate) fn answer(status: &str, body: &str) -> String {
-    format!("HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}", body.len())
+    format!(
+        "HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
 }
 
 fn request(stream: &mut TcpStream) -> Option<(String, String)> {
@@ -79,7 +89,8 @@ fn request(stream: &mut TcpStream) -> Option<(String, String)> {
     let head = String::from_utf8(head).ok()?;
     let byte_len = head.lines().find_map(|line| {
         let (name, value) = line.split_once(':')?;
-        name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse().ok())?
+        name.eq_ignore_ascii_case("content-length")
+            .then(|| value.trim().parse().ok())?
     });
     let mut body = vec![0; byte_len.unwrap_or(0)];
     stream.read_exact(&mut body).ok()?;

@@ -29,8 +29,14 @@ fn messages(make: Make, options: &RemoteOptions) -> String {
             read(&store, "a").err().iter().for_each(&mut note);
             put(Precondition::None).err().iter().for_each(&mut note);
             put(Precondition::Absent).err().iter().for_each(&mut note);
-            block_on(store.list_dir(&Prefix::root())).err().iter().for_each(&mut note);
-            block_on(store.erase_keys(std::slice::from_ref(&key))).err().iter().for_each(&mut note);
+            block_on(store.list_dir(&Prefix::root()))
+                .err()
+                .iter()
+                .for_each(&mut note);
+            block_on(store.erase_keys(std::slice::from_ref(&key)))
+                .err()
+                .iter()
+                .for_each(&mut note);
             messages += &format!("{store:?} {}", store.name());
         }
     }
@@ -39,7 +45,10 @@ fn messages(make: Make, options: &RemoteOptions) -> String {
 
 fn of(service: Service, variables: &[(&str, &str)]) -> RemoteOptions {
     RemoteOptions::from_environment(service, |name| {
-        variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+        variables
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, value)| (*value).to_owned())
     })
 }
 
@@ -48,7 +57,9 @@ fn rs_39_no_secret_shows_when_the_service_refuses() -> Outcome {
     // `aGlkZGVu` is the same in base64.
     let variables = |set: &[(&str, &str)]| {
         Credentials::Variables(
-            set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+            set.iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect(),
         )
     };
     let session = Credentials::Key {
@@ -58,29 +69,63 @@ fn rs_39_no_secret_shows_when_the_service_refuses() -> Outcome {
     };
     let sas = "sv=2024-11-04&sig=aGlkZGVu&se=2999-01-01";
     let cases: [(Dialect, Make, Credentials); 7] = [
-        (Dialect::S3, ObjectStore::s3, Credentials::key("an-id", SECRET)),
-        (Dialect::S3, ObjectStore::s3, session),
-        (Dialect::Gcs, ObjectStore::gcs, Credentials::Bearer(SECRET.into())),
-        (Dialect::Azure, ObjectStore::azure, Credentials::AccountKey("aGlkZGVu".into())),
-        (Dialect::Azure, ObjectStore::azure, Credentials::Bearer(SECRET.into())),
-        (Dialect::Azure, ObjectStore::azure, variables(&[("AZURE_STORAGE_SAS_TOKEN", sas)])),
         (
             Dialect::S3,
             ObjectStore::s3,
-            variables(&[("AWS_ACCESS_KEY_ID", "an-id"), ("AWS_SECRET_ACCESS_KEY", SECRET)]),
+            Credentials::key("an-id", SECRET),
+        ),
+        (Dialect::S3, ObjectStore::s3, session),
+        (
+            Dialect::Gcs,
+            ObjectStore::gcs,
+            Credentials::Bearer(SECRET.into()),
+        ),
+        (
+            Dialect::Azure,
+            ObjectStore::azure,
+            Credentials::AccountKey("aGlkZGVu".into()),
+        ),
+        (
+            Dialect::Azure,
+            ObjectStore::azure,
+            Credentials::Bearer(SECRET.into()),
+        ),
+        (
+            Dialect::Azure,
+            ObjectStore::azure,
+            variables(&[("AZURE_STORAGE_SAS_TOKEN", sas)]),
+        ),
+        (
+            Dialect::S3,
+            ObjectStore::s3,
+            variables(&[
+                ("AWS_ACCESS_KEY_ID", "an-id"),
+                ("AWS_SECRET_ACCESS_KEY", SECRET),
+            ]),
         ),
     ];
     for (dialect, make, credentials) in cases {
         let server = ObjectServer::start(dialect);
-        for fault in
-            [Fault::Status(403), Fault::Status(401), Fault::Reset, Fault::RedirectCircle, Fault::NoEtag]
-        {
+        for fault in [
+            Fault::Status(403),
+            Fault::Status(401),
+            Fault::Reset,
+            Fault::RedirectCircle,
+            Fault::NoEtag,
+        ] {
             server.faults([FaultRule::always(fault)]);
-            let options =
-                RemoteOptions::new().endpoint(server.url()).account("lab").credentials(credentials.clone());
-            let options = options.retry_for(std::time::Duration::ZERO).header("x-lab-password", SECRET)?;
+            let options = RemoteOptions::new()
+                .endpoint(server.url())
+                .account("lab")
+                .credentials(credentials.clone());
+            let options = options
+                .retry_for(std::time::Duration::ZERO)
+                .header("x-lab-password", SECRET)?;
             let messages = messages(make, &options);
-            assert!(!messages.contains(SECRET) && !messages.contains("aGlkZGVu"), "{messages}");
+            assert!(
+                !messages.contains(SECRET) && !messages.contains("aGlkZGVu"),
+                "{messages}"
+            );
         }
         // The test would prove nothing if the requests had no secrets.
         let seen = server.requests().remove(0).request;
@@ -105,7 +150,10 @@ fn rs_39_no_secret_shows_when_credentials_are_malformed() {
         ),
         (
             ObjectStore::azure,
-            account(of(Service::Azure, &[("AZURE_STORAGE_SAS_TOKEN", "hidden%FF")])),
+            account(of(
+                Service::Azure,
+                &[("AZURE_STORAGE_SAS_TOKEN", "hidden%FF")],
+            )),
             "AZURE_STORAGE_SAS_TOKEN",
         ),
         (
@@ -120,7 +168,10 @@ fn rs_39_no_secret_shows_when_credentials_are_malformed() {
         ),
         (
             ObjectStore::gcs,
-            of(Service::Gcs, &[("GOOGLE_SERVICE_ACCOUNT_KEY", "[\"hidden\"]")]),
+            of(
+                Service::Gcs,
+                &[("GOOGLE_SERVICE_ACCOUNT_KEY", "[\"hidden\"]")],
+            ),
             "GOOGLE_SERVICE_ACCOUNT_KEY",
         ),
         (
@@ -128,7 +179,11 @@ fn rs_39_no_secret_shows_when_credentials_are_malformed() {
             of(Service::Gcs, &[("GOOGLE_APPLICATION_CREDENTIALS", path)]),
             "GOOGLE_APPLICATION_CREDENTIALS",
         ),
-        (ObjectStore::gcs, of(Service::Gcs, &[("GOOGLE_SERVICE_ACCOUNT", "/no/such/file")]), "not found"),
+        (
+            ObjectStore::gcs,
+            of(Service::Gcs, &[("GOOGLE_SERVICE_ACCOUNT", "/no/such/file")]),
+            "not found",
+        ),
     ];
     std::fs::write(file.path(), "{\"type\": \"hidden\"}").expect("it is writable");
     for (make, options, part) in cases {
@@ -159,11 +214,16 @@ fn rs_39_no_secret_shows_when_a_token_is_refused() -> Outcome {
         of(Service::S3, &variables).root_certificate(authority.der())
     };
     let messages_of_web = messages(ObjectStore::s3, &web(&tls.url()));
-    assert!(messages_of_web.contains("AWS_WEB_IDENTITY_TOKEN_FILE and AWS_ROLE_ARN"), "{messages_of_web}");
+    assert!(
+        messages_of_web.contains("AWS_WEB_IDENTITY_TOKEN_FILE and AWS_ROLE_ARN"),
+        "{messages_of_web}"
+    );
     assert!(!messages_of_web.contains(SECRET), "{messages_of_web}");
     // The token was sent, but only through TLS.
     assert!(
-        sts.requests().iter().any(|seen| seen.request.query("WebIdentityToken").as_deref() == Some(SECRET))
+        sts.requests()
+            .iter()
+            .any(|seen| seen.request.query("WebIdentityToken").as_deref() == Some(SECRET))
     );
     sts.forget();
     let messages_in_plain = messages(ObjectStore::s3, &web(&sts.url()));
@@ -179,7 +239,10 @@ fn rs_39_no_secret_shows_when_a_token_is_refused() -> Outcome {
         ("AZURE_STORAGE_ENDPOINT", &server.url()),
     ];
     let messages = messages(ObjectStore::azure, &of(Service::Azure, &client));
-    assert!(messages.contains("there are no credentials from AZURE_CLIENT_SECRET"), "{messages}");
+    assert!(
+        messages.contains("there are no credentials from AZURE_CLIENT_SECRET"),
+        "{messages}"
+    );
     assert!(!messages.contains(SECRET), "{messages}");
     assert_eq!(server.traffic().requests, 0);
     Ok(())
@@ -214,7 +277,11 @@ const FORMS: [fn(&str) -> String; 6] = [
     |text| text.bytes().map(|byte| format!("%{byte:02X}")).collect(),
     |text| text.bytes().map(|byte| format!("&amp;#{byte};")).collect(),
     |text| text.bytes().map(|byte| format!("\\u{byte:04x}")).collect(),
-    |text| text.chars().map(|letter| format!("{letter}&#10;")).collect(),
+    |text| {
+        text.chars()
+            .map(|letter| format!("{letter}&#10;"))
+            .collect()
+    },
     |text| base64::Engine::encode(&base64::engine::general_purpose::STANDARD, text),
 ];
 
@@ -227,7 +294,10 @@ fn rs_39_no_secret_shows_that_a_service_repeats() -> Outcome {
         secret: "n0tS3ntAtAll".into(),
         session_token: Some(token.into()),
     };
-    let sas = ("AZURE_STORAGE_SAS_TOKEN".to_owned(), format!("sv=2024-11-04&sig={token}"));
+    let sas = (
+        "AZURE_STORAGE_SAS_TOKEN".to_owned(),
+        format!("sv=2024-11-04&sig={token}"),
+    );
     let sas = Credentials::Variables(vec![sas]);
     let cases: [(Make, Option<Credentials>); 5] = [
         (ObjectStore::s3, Some(session)),
@@ -241,11 +311,21 @@ fn rs_39_no_secret_shows_that_a_service_repeats() -> Outcome {
             let has_repeated = Arc::new(AtomicBool::new(false));
             let repeated = Arc::clone(&has_repeated);
             let server = ScriptedServer::start(move |head, _| {
-                let line = head.lines().find(|line| line.contains(token)).unwrap_or_default();
+                let line = head
+                    .lines()
+                    .find(|line| line.contains(token))
+                    .unwrap_or_default();
                 repeated.fetch_or(!line.is_empty(), Ordering::SeqCst);
                 let line = form(line);
-                let body = format!("<Error><Code>{line}</Code><Message>you sent {line}</Message></Error>");
-                answer(&format!("400 No\r\nx-amz-request-id: {}\r\nx-ms-error-code: {token}", "a"), &body)
+                let body =
+                    format!("<Error><Code>{line}</Code><Message>you sent {line}</Message></Error>");
+                answer(
+                    &format!(
+                        "400 No\r\nx-amz-request-id: {}\r\nx-ms-error-code: {token}",
+                        "a"
+                    ),
+                    &body,
+                )
             });
             let mut options = RemoteOptions::new().endpoint(server.url()).account("lab");
             options = match credentials {
@@ -261,9 +341,13 @@ fn rs_39_no_secret_shows_that_a_service_repeats() -> Outcome {
         }
     }
     // What is not secret is quoted.
-    let server =
-        ScriptedServer::always("400 No", "<Error><Code>Odd</Code><Message>the date is odd</Message></Error>");
-    let options = RemoteOptions::new().endpoint(server.url()).credentials(Credentials::key("an-id", token));
+    let server = ScriptedServer::always(
+        "400 No",
+        "<Error><Code>Odd</Code><Message>the date is odd</Message></Error>",
+    );
+    let options = RemoteOptions::new()
+        .endpoint(server.url())
+        .credentials(Credentials::key("an-id", token));
     assert!(messages(ObjectStore::s3, &options).contains("Odd, the date is odd"));
     Ok(())
 }
@@ -271,7 +355,10 @@ fn rs_39_no_secret_shows_that_a_service_repeats() -> Outcome {
 #[test]
 fn rs_39_no_secret_shows_that_a_service_for_tokens_repeats() {
     let authority = ScriptedServer::start(|_, body| {
-        answer("400 No", &format!("<Error><Code>invalid</Code><Message>{body}</Message></Error>"))
+        answer(
+            "400 No",
+            &format!("<Error><Code>invalid</Code><Message>{body}</Message></Error>"),
+        )
     });
     let secret = "s3cr3tOFtheCL1ENT";
     let client = [
@@ -283,5 +370,8 @@ fn rs_39_no_secret_shows_that_a_service_for_tokens_repeats() {
         ("AZURE_STORAGE_ENDPOINT", "http://127.0.0.1:9"),
     ];
     let messages = messages(ObjectStore::azure, &of(Service::Azure, &client));
-    assert!(messages.contains("repeats a secret") && !messages.contains(secret), "{messages}");
+    assert!(
+        messages.contains("repeats a secret") && !messages.contains(secret),
+        "{messages}"
+    );
 }

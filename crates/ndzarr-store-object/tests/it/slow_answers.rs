@@ -17,22 +17,28 @@ use crate::it::{options, part, s3_with, whole};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// An answer in pieces that are larger than what sockets hold: when one is sent, the client has read
-/// some of it.
+/// An answer in pieces that are larger than what sockets hold: when one is sent, the client has
+/// read some of it.
 #[test]
 fn rs_21_an_answer_takes_as_long_as_bytes_come() -> Result<(), StoreError> {
     const PIECE: usize = 32 << 20;
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let clock = VirtualClock::start();
     let options = RemoteOptions::new()
-        .endpoint(format!("http://{}", listener.local_addr().expect("it is bound")))
+        .endpoint(format!(
+            "http://{}",
+            listener.local_addr().expect("it is bound")
+        ))
         .connect_timeout(10 * HOUR)
         .read_timeout(HOUR)
         .runtime(clock.handle());
     let store = s3_with(&options, "");
     let size = 3 * PIECE;
     let reader = thread::spawn(move || {
-        let fetch = Fetch { want: Want::Ranges(vec![0..size as u64]), ..whole("a") };
+        let fetch = Fetch {
+            want: Want::Ranges(vec![0..size as u64]),
+            ..whole("a")
+        };
         block_on(store.fetch(&fetch)).map(part)
     });
     let (mut stream, _) = listener.accept().expect("the store connects");
@@ -64,7 +70,10 @@ fn rs_21_a_write_takes_as_long_as_bytes_go() -> Result<(), StoreError> {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let clock = VirtualClock::start();
     let options = RemoteOptions::new()
-        .endpoint(format!("http://{}", listener.local_addr().expect("it is bound")))
+        .endpoint(format!(
+            "http://{}",
+            listener.local_addr().expect("it is bound")
+        ))
         .connect_timeout(10 * HOUR)
         .read_timeout(HOUR)
         .retry_for(Duration::ZERO)
@@ -82,15 +91,22 @@ fn rs_21_a_write_takes_as_long_as_bytes_go() -> Result<(), StoreError> {
         stream.read_exact(&mut byte).expect("a request");
         head.extend(byte);
     }
-    let head = String::from_utf8(head).expect("it is ASCII").to_ascii_lowercase();
-    assert!(head.contains(&format!("content-length: {}\r\n", value.len())), "{head}");
+    let head = String::from_utf8(head)
+        .expect("it is ASCII")
+        .to_ascii_lowercase();
+    assert!(
+        head.contains(&format!("content-length: {}\r\n", value.len())),
+        "{head}"
+    );
     let mut piece = vec![0; PIECE];
     for expected in value.chunks(PIECE) {
         clock.advance(HOUR * 3 / 4);
         stream.read_exact(&mut piece).expect("it is sent");
         assert!(piece == expected);
     }
-    stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nETag: \"a\"\r\n\r\n").expect("it is read");
+    stream
+        .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nETag: \"a\"\r\n\r\n")
+        .expect("it is read");
     let put = writer.join().expect("it does not panic")?;
     assert!(matches!(put, Put::Done(Some(_))), "{put:?}");
     Ok(())
@@ -103,7 +119,10 @@ fn rs_22_answers_that_stop_are_asked_for_again() {
         server.objects().put("a", "a value");
         server.faults([FaultRule::always(fault.clone()).times(64)]);
         let clock = VirtualClock::start();
-        let options = options(&server).read_timeout(HOUR).retry_for(100 * HOUR).runtime(clock.handle());
+        let options = options(&server)
+            .read_timeout(HOUR)
+            .retry_for(100 * HOUR)
+            .runtime(clock.handle());
         let store = s3_with(&options.connect_timeout(100 * HOUR), "");
         let reader = thread::spawn(move || {
             let fetch = whole("a");
@@ -124,7 +143,10 @@ fn rs_22_answers_that_stop_are_asked_for_again() {
         let since = Instant::now();
         while !reader.is_finished() {
             clock.advance(Duration::from_secs(1));
-            assert!(since.elapsed() < Duration::from_secs(120), "they are not asked for again: {fault:?}");
+            assert!(
+                since.elapsed() < Duration::from_secs(120),
+                "they are not asked for again: {fault:?}"
+            );
         }
         for fetched in reader.join().expect("it does not panic") {
             assert_eq!(part(fetched.expect("it is asked again")), "a value");
@@ -166,7 +188,10 @@ fn rs_22_an_answer_of_which_hardly_anything_comes_ends() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let clock = VirtualClock::start();
         let options = RemoteOptions::new()
-            .endpoint(format!("http://{}", listener.local_addr().expect("it is bound")))
+            .endpoint(format!(
+                "http://{}",
+                listener.local_addr().expect("it is bound")
+            ))
             .connect_timeout(10 * HOUR)
             .read_timeout(HOUR)
             .retry_for(Duration::ZERO)
@@ -195,7 +220,10 @@ fn rs_22_an_answer_of_which_hardly_anything_comes_ends() {
             n_bytes += 1;
             assert!(n_bytes < 1000, "it waits for each byte: {head}");
         }
-        let error = reader.join().expect("it does not panic").expect_err("it does not end");
+        let error = reader
+            .join()
+            .expect("it does not panic")
+            .expect_err("it does not end");
         if head == denied {
             assert!(error.to_string().contains("AccessDenied"), "{error}");
         } else {
@@ -208,11 +236,27 @@ fn rs_22_an_answer_of_which_hardly_anything_comes_ends() {
 #[test]
 fn rs_30_a_service_that_asks_for_a_pause_of_a_day_is_an_error_at_once() {
     let server = ObjectServer::start(Dialect::S3);
-    server.faults([FaultRule::always(Fault::RetryAfter { status: 503, seconds: 86_400 })]);
+    server.faults([FaultRule::always(Fault::RetryAfter {
+        status: 503,
+        seconds: 86_400,
+    })]);
     let clock = VirtualClock::start();
-    let store = s3_with(&options(&server).connect_timeout(HOUR).runtime(clock.handle()), "");
+    let store = s3_with(
+        &options(&server)
+            .connect_timeout(HOUR)
+            .runtime(clock.handle()),
+        "",
+    );
     // The clock is never moved, so nothing waits.
     let error = block_on(store.fetch(&whole("a"))).expect_err("it is refused");
-    assert!(matches!(error, StoreError::Unavailable { attempts: 1, .. }), "{error:?}");
-    assert!(error.to_string().contains("to be tried again after 86400 s"), "{error}");
+    assert!(
+        matches!(error, StoreError::Unavailable { attempts: 1, .. }),
+        "{error:?}"
+    );
+    assert!(
+        error
+            .to_string()
+            .contains("to be tried again after 86400 s"),
+        "{error}"
+    );
 }

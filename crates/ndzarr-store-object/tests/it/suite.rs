@@ -12,9 +12,18 @@ use crate::it::s3;
 pub(crate) fn check(make: impl Fn(&str) -> ObjectStore) {
     let count = AtomicU32::new(0);
     let can = check_async_store(|| -> Box<dyn AsyncStore> {
-        Box::new(make(&format!("suite/{}", count.fetch_add(1, Ordering::Relaxed))))
+        Box::new(make(&format!(
+            "suite/{}",
+            count.fetch_add(1, Ordering::Relaxed)
+        )))
     });
-    assert_eq!(can, Can { erase_if: false, ..Can::default() });
+    assert_eq!(
+        can,
+        Can {
+            erase_if: false,
+            ..Can::default()
+        }
+    );
 }
 
 #[test]
@@ -33,6 +42,8 @@ fn rs_38_google_behaves_as_every_store() {
 #[test]
 fn rs_03_rs_07_azure_behaves_as_every_store() {
     let server = ObjectServer::start(Dialect::Azure);
-    let options = RemoteOptions::new().endpoint(server.url()).account("account");
+    let options = RemoteOptions::new()
+        .endpoint(server.url())
+        .account("account");
     check(|prefix| ObjectStore::azure(BUCKET, prefix, &options).expect("the options fit"));
 }

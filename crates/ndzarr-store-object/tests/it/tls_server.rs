@@ -6,7 +6,8 @@ use std::sync::Arc;
 use base64::Engine;
 use ndzarr_testkit::object_server::ObjectServer;
 use rcgen::{
-    BasicConstraints, CertificateParams, DistinguishedName, DnType, IsCa, Issuer, KeyPair, date_time_ymd,
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, IsCa, Issuer, KeyPair,
+    date_time_ymd,
 };
 use rustls::ServerConfig;
 use rustls::pki_types::PrivateKeyDer;
@@ -26,8 +27,15 @@ impl Authority {
         let mut parameters = CertificateParams::new(Vec::new()).expect("no names");
         parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         parameters.distinguished_name = named("the authority of a test");
-        let der = parameters.self_signed(&key).expect("a certificate").der().to_vec();
-        Self { issuer: Issuer::new(parameters, key), der }
+        let der = parameters
+            .self_signed(&key)
+            .expect("a certificate")
+            .der()
+            .to_vec();
+        Self {
+            issuer: Issuer::new(parameters, key),
+            der,
+        }
     }
 
     pub(crate) fn der(&self) -> &[u8] {
@@ -47,7 +55,9 @@ impl Authority {
         parameters.is_ca = is_ca;
         parameters.not_before = date_time_ymd(2000, 1, 1);
         parameters.not_after = date_time_ymd(last_year, 12, 31);
-        let certificate = parameters.signed_by(&key, &self.issuer).expect("a certificate");
+        let certificate = parameters
+            .signed_by(&key, &self.issuer)
+            .expect("a certificate");
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let key = PrivateKeyDer::try_from(key.serialize_der()).expect("a key");
         ServerConfig::builder_with_provider(provider)
@@ -65,7 +75,8 @@ fn named(name: &str) -> DistinguishedName {
     names
 }
 
-/// Decrypts requests and passes them on to a server, on a port of its own. It ends when it is dropped.
+/// Decrypts requests and passes them on to a server, on a port of its own. It ends when it is
+/// dropped.
 pub(crate) struct TlsServer {
     address: SocketAddr,
     runtime: Option<Runtime>,
@@ -73,19 +84,33 @@ pub(crate) struct TlsServer {
 
 impl TlsServer {
     /// Starts with a certificate for `host` that ends with this year.
-    pub(crate) fn start(to: &ObjectServer, authority: &Authority, host: &str, last_year: i32) -> Self {
+    pub(crate) fn start(
+        to: &ObjectServer,
+        authority: &Authority,
+        host: &str,
+        last_year: i32,
+    ) -> Self {
         Self::of(to, authority.certify(host, last_year, IsCa::NoCa))
     }
 
     /// Starts with a certificate that could sign others.
     pub(crate) fn start_as_authority(to: &ObjectServer, authority: &Authority, host: &str) -> Self {
-        Self::of(to, authority.certify(host, 2999, IsCa::Ca(BasicConstraints::Unconstrained)))
+        Self::of(
+            to,
+            authority.certify(host, 2999, IsCa::Ca(BasicConstraints::Unconstrained)),
+        )
     }
 
     fn of(to: &ObjectServer, config: ServerConfig) -> Self {
         let acceptor = TlsAcceptor::from(Arc::new(config));
-        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a thread");
-        let listener = runtime.block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))).expect("a free port");
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .expect("a thread");
+        let listener = runtime
+            .block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)))
+            .expect("a free port");
         let address = listener.local_addr().expect("it is bound");
         let to = to.address();
         runtime.spawn(async move {
@@ -93,13 +118,20 @@ impl TlsServer {
                 let acceptor = acceptor.clone();
                 tokio::spawn(async move {
                     // A client that does not trust the certificate goes away.
-                    let Ok(mut outside) = acceptor.accept(stream).await else { return };
-                    let Ok(mut inside) = TcpStream::connect(to).await else { return };
+                    let Ok(mut outside) = acceptor.accept(stream).await else {
+                        return;
+                    };
+                    let Ok(mut inside) = TcpStream::connect(to).await else {
+                        return;
+                    };
                     let _ = tokio::io::copy_bidirectional(&mut outside, &mut inside).await;
                 });
             }
         });
-        Self { address, runtime: Some(runtime) }
+        Self {
+            address,
+            runtime: Some(runtime),
+        }
     }
 
     pub(crate) fn url(&self) -> String {

@@ -8,7 +8,8 @@ use tokio::runtime::{Builder, Handle};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::task::{spawn_blocking, yield_now};
 
-/// After this many yields, tasks that became ready have run, and have read what had arrived at sockets.
+/// After this many yields, tasks that became ready have run, and have read what had arrived at
+/// sockets.
 const YIELDS: usize = 500;
 
 /// The clock. Its runtime has a thread of its own, and ends when this is dropped.
@@ -25,10 +26,16 @@ impl VirtualClock {
         let (done, moved) = mpsc::channel();
         let (handle_sender, handles) = mpsc::channel();
         let thread = std::thread::spawn(move || {
-            let runtime = Builder::new_current_thread().enable_all().start_paused(true).build();
+            let runtime = Builder::new_current_thread()
+                .enable_all()
+                .start_paused(true)
+                .build();
             let runtime = runtime.expect("a runtime");
-            handle_sender.send(runtime.handle().clone()).expect("it is waited for");
-            // While a blocking task runs, the clock does not advance by itself when all other tasks wait.
+            handle_sender
+                .send(runtime.handle().clone())
+                .expect("it is waited for");
+            // While a blocking task runs, the clock does not advance by itself when all other tasks
+            // wait.
             let (end, ended) = mpsc::channel::<()>();
             runtime.block_on(async {
                 drop(spawn_blocking(move || ended.recv()));
@@ -43,7 +50,12 @@ impl VirtualClock {
             drop(end);
         });
         let handle = handles.recv().expect("the runtime starts");
-        Self { handle, moves: Some(moves), moved, thread: Some(thread) }
+        Self {
+            handle,
+            moves: Some(moves),
+            moved,
+            thread: Some(thread),
+        }
     }
 
     /// The runtime, for the options of a store.
@@ -53,7 +65,11 @@ impl VirtualClock {
 
     /// Moves the clock, and waits until tasks have noticed.
     pub(crate) fn advance(&self, time: Duration) {
-        self.moves.as_ref().expect("it runs").send(time).expect("it runs");
+        self.moves
+            .as_ref()
+            .expect("it runs")
+            .send(time)
+            .expect("it runs");
         self.moved.recv().expect("it runs");
     }
 }

@@ -54,7 +54,11 @@ fn rs_04_a_race_for_a_new_key_is_run_again_and_has_one_winner() -> Outcome {
     server.objects().put("there", "of another");
     server.forget();
     assert!(matches!(create(&store, "there", "value")?, Put::Conflict));
-    assert!(server.traffic().requests <= 4, "of a loser: {:?}", server.traffic());
+    assert!(
+        server.traffic().requests <= 4,
+        "of a loser: {:?}",
+        server.traffic()
+    );
     // The mark shows that it is the blob of this writer, whose answer was lost.
     for fault in [Fault::Lost500, Fault::Lost] {
         server.faults([FaultRule::always(fault.clone()).of(&["PUT"]).times(1)]);
@@ -69,13 +73,17 @@ fn rs_04_a_race_for_a_new_key_is_run_again_and_has_one_winner() -> Outcome {
         let winners = AtomicU32::new(0);
         std::thread::scope(|scope| {
             for value in ["a", "b", "c", "d"] {
-                let (store, key, start, winners, server) = (&store, &key, &start, &winners, &server);
+                let (store, key, start, winners, server) =
+                    (&store, &key, &start, &winners, &server);
                 scope.spawn(move || {
                     start.wait();
                     match create(store, key, value).expect("the server answers") {
                         Put::Done(_) => {
                             winners.fetch_add(1, Ordering::Relaxed);
-                            assert_eq!(server.objects().get(key).as_deref(), Some(value.as_bytes()));
+                            assert_eq!(
+                                server.objects().get(key).as_deref(),
+                                Some(value.as_bytes())
+                            );
                         }
                         put => assert!(matches!(put, Put::Conflict), "{put:?}"),
                     }
@@ -103,7 +111,8 @@ fn rs_08_ranges_of_two_values_are_requested_again() -> Outcome {
         }
     });
     let store = ObjectStore::s3(BUCKET, "", &options(&server).requests_in_flight(1))?;
-    let Fetched::Parts { pin, parts, .. } = fetch(&store, "a", Want::Ranges(vec![0..2, 2..5]))? else {
+    let Fetched::Parts { pin, parts, .. } = fetch(&store, "a", Want::Ranges(vec![0..2, 2..5]))?
+    else {
         panic!("it is there")
     };
     assert_eq!(parts, ["ot", "her"]);
@@ -113,7 +122,11 @@ fn rs_08_ranges_of_two_values_are_requested_again() -> Outcome {
     server.objects().put("a", "third");
     let of = Of::Snapshot(pin);
     let want = Want::Ranges(vec![0..1]);
-    let fetched = block_on(store.fetch(&Fetch { key: Key::new("a")?, of, want }))?;
+    let fetched = block_on(store.fetch(&Fetch {
+        key: Key::new("a")?,
+        of,
+        want,
+    }))?;
     assert!(matches!(fetched, Fetched::Changed), "{fetched:?}");
     Ok(())
 }
@@ -127,14 +140,27 @@ fn rs_12_weak_etags_are_compared_and_never_sent() -> Outcome {
     let Fetched::Parts { pin, .. } = fetch(&store, "a", Want::Ranges(vec![0..1, 3..5]))? else {
         panic!("it is there")
     };
-    let pinned =
-        || Fetch { key: Key::new("a").expect("a key"), of: Of::Snapshot(pin.clone()), want: Want::Tail(2) };
-    assert!(matches!(block_on(store.fetch(&pinned()))?, Fetched::Parts { .. }));
+    let pinned = || Fetch {
+        key: Key::new("a").expect("a key"),
+        of: Of::Snapshot(pin.clone()),
+        want: Want::Tail(2),
+    };
+    assert!(matches!(
+        block_on(store.fetch(&pinned()))?,
+        Fetched::Parts { .. }
+    ));
     // No other writer would be noticed.
-    let put = block_on(store.put(&Key::new("a")?, &["b".into()], Precondition::Current(pin.clone())))?;
+    let put = block_on(store.put(
+        &Key::new("a")?,
+        &["b".into()],
+        Precondition::Current(pin.clone()),
+    ))?;
     assert!(matches!(put, Put::Unsupported), "{put:?}");
     server.objects().put("a", "other");
-    assert!(matches!(block_on(store.fetch(&pinned()))?, Fetched::Changed));
+    assert!(matches!(
+        block_on(store.fetch(&pinned()))?,
+        Fetched::Changed
+    ));
     for seen in server.requests() {
         assert_eq!(seen.request.header("if-match"), None, "{:?}", seen.request);
         assert_ne!(seen.request.method, "PUT");
@@ -145,7 +171,13 @@ fn rs_12_weak_etags_are_compared_and_never_sent() -> Outcome {
 #[test]
 fn rs_13_cut_and_padded_answers_are_never_values() -> Outcome {
     let value = "0123456789".repeat(100);
-    let faults = [Fault::Short, Fault::Long(10), Fault::Truncate, Fault::TruncateFin, Fault::WrongRange];
+    let faults = [
+        Fault::Short,
+        Fault::Long(10),
+        Fault::Truncate,
+        Fault::TruncateFin,
+        Fault::WrongRange,
+    ];
     for dialect in [Dialect::S3, Dialect::Gcs, Dialect::Azure, Dialect::Http] {
         let server = ObjectServer::start(dialect);
         server.objects().put("a", value.clone());
@@ -158,8 +190,11 @@ fn rs_13_cut_and_padded_answers_are_never_values() -> Outcome {
         };
         for fault in &faults {
             server.faults([FaultRule::always(fault.clone()).of(&["GET"])]);
-            let wants =
-                [Want::Ranges(vec![10..20, 500..600]), Want::Tail(100), Want::Whole { limit: 1 << 20 }];
+            let wants = [
+                Want::Ranges(vec![10..20, 500..600]),
+                Want::Tail(100),
+                Want::Whole { limit: 1 << 20 },
+            ];
             for want in wants {
                 // Nothing shows that a whole value was longer once, and its answer has no range.
                 let is_whole = matches!(want, Want::Whole { .. });
@@ -167,14 +202,21 @@ fn rs_13_cut_and_padded_answers_are_never_values() -> Outcome {
                     continue;
                 }
                 let fetched = fetch(&store, "a", want.clone());
-                assert!(fetched.is_err(), "{dialect:?} {fault:?} {want:?}: {fetched:?}");
+                assert!(
+                    fetched.is_err(),
+                    "{dialect:?} {fault:?} {want:?}: {fetched:?}"
+                );
             }
         }
         // A second attempt brings the value.
         if dialect == Dialect::S3 {
             for fault in &faults[1..] {
                 server.faults([FaultRule::every(1, fault.clone()).of(&["GET"]).times(1)]);
-                assert_eq!(read(&s3(&server, ""), "a")?.as_deref(), Some(value.as_bytes()), "{fault:?}");
+                assert_eq!(
+                    read(&s3(&server, ""), "a")?.as_deref(),
+                    Some(value.as_bytes()),
+                    "{fault:?}"
+                );
             }
         }
     }
@@ -202,7 +244,10 @@ fn rs_13_a_part_of_a_list_is_not_the_list() -> Outcome {
             _ => ObjectStore::azure(BUCKET, "", &options)?,
         };
         let listed = block_on(store.list_prefix(&Prefix::root()));
-        assert!(matches!(listed, Err(StoreError::Unavailable { .. })), "{dialect:?}: {listed:?}");
+        assert!(
+            matches!(listed, Err(StoreError::Unavailable { .. })),
+            "{dialect:?}: {listed:?}"
+        );
         server.faults([FaultRule::always(Fault::Short).times(1)]);
         let store = store_with_retries(&server, dialect)?;
         assert_eq!(block_on(store.list_prefix(&Prefix::root()))?.len(), 10);
@@ -226,7 +271,12 @@ fn rs_15_a_redirect_to_a_folder_is_a_missing_value() -> Outcome {
     server.objects().put("a/zarr.json", "{}");
     for query in ["", "?token=a"] {
         let store = ObjectStore::http(&format!("{}{query}", server.url()), &once())?;
-        for want in [Want::Whole { limit: 1000 }, Want::Size, Want::Tail(4), Want::Ranges(vec![0..1])] {
+        for want in [
+            Want::Whole { limit: 1000 },
+            Want::Size,
+            Want::Tail(4),
+            Want::Ranges(vec![0..1]),
+        ] {
             server.forget();
             let fetched = fetch(&store, "a", want.clone())?;
             assert!(matches!(fetched, Fetched::Missing), "{want:?}: {fetched:?}");
@@ -235,13 +285,28 @@ fn rs_15_a_redirect_to_a_folder_is_a_missing_value() -> Outcome {
         }
         assert_eq!(read(&store, "a/zarr.json")?.as_deref(), Some(&b"{}"[..]));
     }
-    // With each status and spelling, even of a server that does not know its own name: none is followed.
+    // With each status and spelling, even of a server that does not know its own name: none is
+    // followed.
     for status in [301, 302, 303, 307, 308] {
-        for to in ["/data/a/", "a/", "a/?", "http://127.0.0.1:1/data/a/", "//localhost:1/data/a/"] {
-            let head = format!("HTTP/1.1 {status} Moved\r\nLocation: {to}\r\nContent-Length: 0\r\n\r\n");
+        for to in [
+            "/data/a/",
+            "a/",
+            "a/?",
+            "http://127.0.0.1:1/data/a/",
+            "//localhost:1/data/a/",
+        ] {
+            let head =
+                format!("HTTP/1.1 {status} Moved\r\nLocation: {to}\r\nContent-Length: 0\r\n\r\n");
             let (url, server) = answering(head);
-            let fetched = fetch(&ObjectStore::http(&format!("{url}/data"), &once())?, "a", Want::Tail(4))?;
-            assert!(matches!(fetched, Fetched::Missing), "{status} {to}: {fetched:?}");
+            let fetched = fetch(
+                &ObjectStore::http(&format!("{url}/data"), &once())?,
+                "a",
+                Want::Tail(4),
+            )?;
+            assert!(
+                matches!(fetched, Fetched::Missing),
+                "{status} {to}: {fetched:?}"
+            );
             server.join().expect("it answered");
         }
     }
@@ -259,12 +324,21 @@ fn rs_16_only_a_denial_may_stand_for_a_missing_value() -> Outcome {
         (Some("InvalidAccessKeyId"), false),
         (Some("ExpiredToken"), false),
     ] {
-        let body = code.map(|code| format!("<Error><Code>{code}</Code></Error>")).unwrap_or_default();
-        let denied = format!("HTTP/1.1 403 No\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+        let body = code
+            .map(|code| format!("<Error><Code>{code}</Code></Error>"))
+            .unwrap_or_default();
+        let denied = format!(
+            "HTTP/1.1 403 No\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
         let (url, _) = answering(denied);
         let store = ObjectStore::s3(BUCKET, "", &once().endpoint(url).missing_if_denied())?;
         match fetch(&store, "a", Want::Whole { limit: 1 << 20 }) {
-            Err(StoreError::Denied { or_missing: found, what, .. }) => {
+            Err(StoreError::Denied {
+                or_missing: found,
+                what,
+                ..
+            }) => {
                 assert_eq!(found, or_missing, "{code:?}");
                 assert!(what.contains(code.unwrap_or_default()), "{what}");
             }
@@ -301,13 +375,20 @@ fn odd_heads_are_accepted_if_they_tell_enough() -> Outcome {
     for (answer, want, expected, part) in cases {
         let (url, server) = answering([b"HTTP/1.1 ", answer].concat());
         let fetched = fetch(&ObjectStore::http(&url, &once())?, "a", want)?;
-        let Fetched::Parts { size, parts, .. } = fetched else { panic!("{fetched:?}") };
+        let Fetched::Parts { size, parts, .. } = fetched else {
+            panic!("{fetched:?}")
+        };
         assert_eq!((size, parts), (expected, vec![part.into()]));
         server.join().expect("it answered");
     }
     // Another attempt would bring the same.
     let (url, server) = answering("HTTP/1.1 200 OK\r\n\r\n012");
-    let error = fetch(&ObjectStore::http(&url, &RemoteOptions::new())?, "a", whole()).expect_err("no length");
+    let error = fetch(
+        &ObjectStore::http(&url, &RemoteOptions::new())?,
+        "a",
+        whole(),
+    )
+    .expect_err("no length");
     assert!(matches!(error, StoreError::Other { .. }), "{error:?}");
     assert!(error.to_string().contains("Content-Length"), "{error}");
     server.join().expect("it answered");
@@ -319,12 +400,26 @@ fn rs_11_a_state_that_shows_no_changes_has_no_light_pin() -> Outcome {
     let server = ObjectServer::start(Dialect::Http);
     server.objects().put("a", "value");
     let store = web(&server);
-    for (faults, shows_changes) in [(vec![], true), (vec![FaultRule::always(Fault::NoEtag)], false)] {
+    for (faults, shows_changes) in [
+        (vec![], true),
+        (vec![FaultRule::always(Fault::NoEtag)], false),
+    ] {
         server.faults(faults);
-        for want in [Want::Whole { limit: 100 }, Want::Size, Want::Ranges(vec![0..2]), Want::Tail(1)] {
-            let Fetched::Parts { pin, .. } = fetch(&store, "a", want.clone())? else { panic!("it is there") };
+        for want in [
+            Want::Whole { limit: 100 },
+            Want::Size,
+            Want::Ranges(vec![0..2]),
+            Want::Tail(1),
+        ] {
+            let Fetched::Parts { pin, .. } = fetch(&store, "a", want.clone())? else {
+                panic!("it is there")
+            };
             assert_eq!(pin.light().is_some(), shows_changes, "{want:?}");
-            let again = Fetch { key: Key::new("a")?, of: Of::IfCurrent(pin), want };
+            let again = Fetch {
+                key: Key::new("a")?,
+                of: Of::IfCurrent(pin),
+                want,
+            };
             let is_current = matches!(block_on(store.fetch(&again))?, Fetched::Parts { .. });
             assert_eq!(is_current, shows_changes, "{:?}", again.want);
         }

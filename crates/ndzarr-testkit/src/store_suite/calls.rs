@@ -25,7 +25,11 @@ pub(super) fn whole() -> Want {
 }
 
 pub(super) fn fetch(store: &dyn Store, name: &str, of: Of, want: Want) -> Fetched {
-    ok(store.fetch(&Fetch { key: key(name), of, want }))
+    ok(store.fetch(&Fetch {
+        key: key(name),
+        of,
+        want,
+    }))
 }
 
 /// The value and its pin, if there is one.

@@ -24,14 +24,30 @@ fn assert_dir(store: &dyn Store, below: &str, keys: &[&str], prefixes: &[&str]) 
 fn assert_below(store: &dyn Store, below: &str, expected: &[&str]) {
     let mut keys = ok(store.list_prefix(&prefix(below)));
     keys.sort_unstable();
-    assert_eq!(keys, expected.iter().map(|name| key(name)).collect::<Vec<_>>(), "below {below:?}");
+    assert_eq!(
+        keys,
+        expected.iter().map(|name| key(name)).collect::<Vec<_>>(),
+        "below {below:?}"
+    );
     let mut sizes = Vec::new();
-    ok(store.list_sizes(&prefix(below), &mut |key, listed| sizes.push((key.clone(), listed.byte_len()))));
+    ok(store.list_sizes(&prefix(below), &mut |key, listed| {
+        sizes.push((key.clone(), listed.byte_len()))
+    }));
     sizes.sort_unstable();
-    assert_eq!(sizes.iter().map(|(key, _)| key.clone()).collect::<Vec<_>>(), keys, "sizes below {below:?}");
+    assert_eq!(
+        sizes.iter().map(|(key, _)| key.clone()).collect::<Vec<_>>(),
+        keys,
+        "sizes below {below:?}"
+    );
     for (key, byte_len) in sizes {
-        let fetch = Fetch { key, of: Of::Any, want: Want::Size };
-        let Fetched::Parts { size, .. } = ok(store.fetch(&fetch)) else { panic!("{} exists", fetch.key) };
+        let fetch = Fetch {
+            key,
+            of: Of::Any,
+            want: Want::Size,
+        };
+        let Fetched::Parts { size, .. } = ok(store.fetch(&fetch)) else {
+            panic!("{} exists", fetch.key)
+        };
         assert_eq!(byte_len, Some(size), "{}", fetch.key);
     }
 }
@@ -66,7 +82,9 @@ fn v3_167_every_key_below(store: &dyn Store) {
 
 /// In the order of bytes, `-` and `.` come before `/`, and `0` after it.
 fn neighbours_are_not_below(store: &dyn Store) {
-    for name in ["a-/x", "a.x", "a/-", "a/x/-", "a/x-", "a/x-y/z", "a/x/y", "a/x0", "a0", "ab/x"] {
+    for name in [
+        "a-/x", "a.x", "a/-", "a/x/-", "a/x-", "a/x-y/z", "a/x/y", "a/x0", "a0", "ab/x",
+    ] {
         put(store, name, "value");
     }
     assert_dir(store, "a/", &["-", "x-", "x0"], &["x", "x-y"]);
@@ -75,7 +93,15 @@ fn neighbours_are_not_below(store: &dyn Store) {
 }
 
 fn v3_t52_erasing_a_prefix_leaves_its_neighbours(store: &dyn Store) {
-    for name in ["foo/a", "foo/b/c", "foo/b/d", "foobar/a", "foo2", "a/zarr.json", "a2/zarr.json"] {
+    for name in [
+        "foo/a",
+        "foo/b/c",
+        "foo/b/d",
+        "foobar/a",
+        "foo2",
+        "a/zarr.json",
+        "a2/zarr.json",
+    ] {
         put(store, name, "value");
     }
     ok(store.erase_prefix(&prefix("foo/"), Wait::Block));

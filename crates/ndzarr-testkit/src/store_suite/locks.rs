@@ -53,14 +53,23 @@ fn nothing_shows_before_it_is_published(store: &dyn Store) {
     let mut lock = hold(store, "a");
     ok(lock.append(b"new"));
     assert_value(store, "a", Some("old"));
-    let Fetched::Parts { parts, pin: old, .. } = ok(lock.fetch(Of::Any, whole())) else {
+    let Fetched::Parts {
+        parts, pin: old, ..
+    } = ok(lock.fetch(Of::Any, whole()))
+    else {
         panic!("it has a value")
     };
     assert_eq!(parts[..], ["old"]);
     let pin = ok(lock.publish());
     assert_value(store, "a", Some("new"));
-    assert!(matches!(fetch(store, "a", Of::IfCurrent(old), Want::Size), Fetched::Changed));
-    assert!(matches!(fetch(store, "a", Of::IfCurrent(pin), Want::Size), Fetched::Parts { size: 3, .. }));
+    assert!(matches!(
+        fetch(store, "a", Of::IfCurrent(old), Want::Size),
+        Fetched::Changed
+    ));
+    assert!(matches!(
+        fetch(store, "a", Of::IfCurrent(pin), Want::Size),
+        Fetched::Parts { size: 3, .. }
+    ));
     put(store, "a", "newer");
     assert_value(store, "a", Some("newer"));
 }
@@ -108,7 +117,9 @@ fn locks_are_not_listed(store: &dyn Store) {
     put(store, "a/b", "value");
     let mut locks = [hold(store, "a/b"), hold(store, "a/c")];
     ok(locks[1].append(b"new"));
-    let Ok(listing) = store.list_dir(&prefix("a/")) else { return };
+    let Ok(listing) = store.list_dir(&prefix("a/")) else {
+        return;
+    };
     assert_eq!(listing.keys, ["b"]);
     assert!(listing.prefixes.is_empty(), "{listing:?}");
     assert_eq!(ok(store.list_prefix(&Prefix::root())), [key("a/b")]);

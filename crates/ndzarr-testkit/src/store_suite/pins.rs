@@ -16,7 +16,10 @@ fn a_snapshot_is_never_of_another_value(store: &dyn Store) {
     put(store, "a", "old value");
     let pin = pin_of(store);
     for want in [whole(), Want::Tail(100)] {
-        assert_part(fetch(store, "a", Of::Snapshot(pin.clone()), want), "old value");
+        assert_part(
+            fetch(store, "a", Of::Snapshot(pin.clone()), want),
+            "old value",
+        );
     }
     // A value of the same size, a longer one, none, and again one of the same size.
     put(store, "a", "new value");
@@ -34,7 +37,10 @@ fn assert_old_or_changed(store: &dyn Store, pin: &Pin) {
     match fetch(store, "a", Of::Snapshot(pin.clone()), want) {
         Fetched::Changed => {}
         Fetched::Parts { size, parts, .. } => {
-            assert_eq!((size, &parts[0][..], &parts[1][..]), (9, &b"value"[..], &b"old"[..]));
+            assert_eq!(
+                (size, &parts[0][..], &parts[1][..]),
+                (9, &b"value"[..], &b"old"[..])
+            );
         }
         Fetched::Missing => panic!("a snapshot exists or is Changed, not Missing"),
     }
@@ -49,7 +55,12 @@ fn only_the_current_value_is_current(store: &dyn Store) {
     put(store, "b", "another");
     assert_part(current(&first, Want::Tail(2)), "st");
     put(store, "a", "2ndly");
-    for want in [whole(), Want::Size, Want::Ranges(vec![0..1, 2..2]), Want::Tail(2)] {
+    for want in [
+        whole(),
+        Want::Size,
+        Want::Ranges(vec![0..1, 2..2]),
+        Want::Tail(2),
+    ] {
         assert!(matches!(current(&first, want), Fetched::Changed));
     }
     // An answer's pin is equivalent to the one in the request.
@@ -66,20 +77,37 @@ fn only_the_current_value_is_current(store: &dyn Store) {
 }
 
 fn a_put_names_its_value(store: &dyn Store) {
-    let Put::Done(Some(pin)) = ok(store.put(&key("a"), &["mine".into()], Precondition::None)) else { return };
-    assert_part(fetch(store, "a", Of::IfCurrent(pin.clone()), whole()), "mine");
-    assert_part(fetch(store, "a", Of::Snapshot(pin.clone()), whole()), "mine");
+    let Put::Done(Some(pin)) = ok(store.put(&key("a"), &["mine".into()], Precondition::None))
+    else {
+        return;
+    };
+    assert_part(
+        fetch(store, "a", Of::IfCurrent(pin.clone()), whole()),
+        "mine",
+    );
+    assert_part(
+        fetch(store, "a", Of::Snapshot(pin.clone()), whole()),
+        "mine",
+    );
     put(store, "a", "else");
-    assert!(matches!(fetch(store, "a", Of::IfCurrent(pin), whole()), Fetched::Changed));
+    assert!(matches!(
+        fetch(store, "a", Of::IfCurrent(pin), whole()),
+        Fetched::Changed
+    ));
 }
 
 fn light_pins_name_the_same_state(store: &dyn Store) {
     put(store, "a", "first");
-    let Some(light) = pin_of(store).light() else { return };
+    let Some(light) = pin_of(store).light() else {
+        return;
+    };
     assert!(light.is_light() && light.light().is_some());
     let of = |of: fn(Pin) -> Of, want| fetch(store, "a", of(light.clone()), want);
     for named in [Of::IfCurrent, Of::Snapshot] {
-        assert!(matches!(of(named, Want::Size), Fetched::Parts { size: 5, .. }));
+        assert!(matches!(
+            of(named, Want::Size),
+            Fetched::Parts { size: 5, .. }
+        ));
         assert_part(of(named, whole()), "first");
     }
     put(store, "a", "other");
@@ -99,7 +127,10 @@ fn assert_old_or_changed_is(fetched: Fetched, old: &str) {
 fn pins_of_others_name_nothing(store: &dyn Store) {
     put(store, "a", "value");
     for of in [Of::Snapshot, Of::IfCurrent] {
-        assert!(matches!(fetch(store, "a", of(Pin::new("of another store")), whole()), Fetched::Changed));
+        assert!(matches!(
+            fetch(store, "a", of(Pin::new("of another store")), whole()),
+            Fetched::Changed
+        ));
     }
 }
 

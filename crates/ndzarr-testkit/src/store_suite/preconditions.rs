@@ -12,9 +12,14 @@ pub(super) fn check(make: &dyn Fn() -> Box<dyn Store>) {
 /// A store that cannot check a precondition must not write regardless.
 pub(super) fn check_unsupported(store: &dyn Store) {
     put(store, "a", "value");
-    let Some((_, pin)) = get(store, "a") else { panic!("it was put") };
+    let Some((_, pin)) = get(store, "a") else {
+        panic!("it was put")
+    };
     for only_if in [Precondition::Absent, Precondition::Current(pin)] {
-        assert!(matches!(ok(store.put(&key("a"), &["new".into()], only_if)), Put::Unsupported));
+        assert!(matches!(
+            ok(store.put(&key("a"), &["new".into()], only_if)),
+            Put::Unsupported
+        ));
     }
     assert_value(store, "a", Some("value"));
 }
@@ -22,14 +27,21 @@ pub(super) fn check_unsupported(store: &dyn Store) {
 /// A store that cannot check a precondition must not erase regardless.
 pub(super) fn check_erase_unsupported(store: &dyn Store) {
     put(store, "a", "value");
-    for only_if in [Precondition::Absent, Precondition::Current(pin_of(store, "a"))] {
-        assert!(matches!(ok(store.erase(&key("a"), only_if)), Put::Unsupported));
+    for only_if in [
+        Precondition::Absent,
+        Precondition::Current(pin_of(store, "a")),
+    ] {
+        assert!(matches!(
+            ok(store.erase(&key("a"), only_if)),
+            Put::Unsupported
+        ));
     }
     assert_value(store, "a", Some("value"));
 }
 
 fn only_if_absent(store: &dyn Store) {
-    let put_absent = |value: &'static str| ok(store.put(&key("a/b"), &[value.into()], Precondition::Absent));
+    let put_absent =
+        |value: &'static str| ok(store.put(&key("a/b"), &[value.into()], Precondition::Absent));
     assert!(matches!(put_absent("first"), Put::Done(_)));
     assert!(matches!(put_absent("second"), Put::Conflict));
     assert_value(store, "a/b", Some("first"));
@@ -47,7 +59,11 @@ fn only_if_current(store: &dyn Store) {
     let one = pin_of(store, "a");
     let of_other_store = Pin::new("of another store");
     let put_current = |value: &'static str, pin: &Pin| {
-        ok(store.put(&key("a"), &[value.into()], Precondition::Current(pin.clone())))
+        ok(store.put(
+            &key("a"),
+            &[value.into()],
+            Precondition::Current(pin.clone()),
+        ))
     };
     assert!(matches!(put_current("no", &of_other_store), Put::Conflict));
     assert!(matches!(put_current("two", &one), Put::Done(_)));
@@ -76,11 +92,20 @@ pub(super) fn check_erase(store: &dyn Store) {
     let one = pin_of(store, "a");
     assert!(matches!(erase_if(Precondition::Absent), Put::Conflict));
     put(store, "a", "two");
-    assert!(matches!(erase_if(Precondition::Current(one.clone())), Put::Conflict));
+    assert!(matches!(
+        erase_if(Precondition::Current(one.clone())),
+        Put::Conflict
+    ));
     assert_value(store, "a", Some("two"));
-    assert!(matches!(erase_if(Precondition::Current(pin_of(store, "a"))), Put::Done(None)));
+    assert!(matches!(
+        erase_if(Precondition::Current(pin_of(store, "a"))),
+        Put::Done(None)
+    ));
     assert_value(store, "a", None);
-    assert!(matches!(erase_if(Precondition::Current(one)), Put::Conflict));
+    assert!(matches!(
+        erase_if(Precondition::Current(one)),
+        Put::Conflict
+    ));
 }
 
 fn pin_of(store: &dyn Store, name: &str) -> Pin {

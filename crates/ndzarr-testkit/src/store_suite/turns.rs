@@ -20,7 +20,11 @@ fn check(store: &dyn Store, update: impl Fn(&dyn Store, usize) + Sync) {
         }
     });
     let found = get(store, "a/slots").map(|(value, _)| value);
-    assert_eq!(found.as_deref(), Some(&[ROUNDS; WRITERS][..]), "no update is lost");
+    assert_eq!(
+        found.as_deref(),
+        Some(&[ROUNDS; WRITERS][..]),
+        "no update is lost"
+    );
 }
 
 pub(super) fn by_precondition(store: &dyn Store) {
@@ -45,7 +49,11 @@ fn update_by_precondition(store: &dyn Store, writer: usize) {
             Some((old, pin)) => (old, Precondition::Current(pin)),
             None => (Bytes::new(), Precondition::Absent),
         };
-        match ok(store.put(&key("a/slots"), &[counted_up(&old, writer).to_vec().into()], only_if)) {
+        match ok(store.put(
+            &key("a/slots"),
+            &[counted_up(&old, writer).to_vec().into()],
+            only_if,
+        )) {
             Put::Done(_) => return,
             Put::Conflict => {}
             Put::Unsupported => panic!("unsupported, though it was not before"),
@@ -77,7 +85,9 @@ pub(super) fn readers_see_whole_values(store: &dyn Store) {
     let put = |i: usize| loop {
         match store.put(&key("a"), &[values[i % 3].clone()], Precondition::None) {
             // Readers of Windows may keep the old value open for too long. Nothing has changed.
-            Err(StoreError::Io { action: "publish", .. }) if cfg!(windows) => {}
+            Err(StoreError::Io {
+                action: "publish", ..
+            }) if cfg!(windows) => {}
             other => break drop(ok(other)),
         }
     };
@@ -87,9 +97,15 @@ pub(super) fn readers_see_whole_values(store: &dyn Store) {
         for _ in 0..2 {
             scope.spawn(|| {
                 while !done.load(Ordering::Relaxed) {
-                    let Some((first, pin)) = get(store, "a") else { panic!("it always has a value") };
+                    let Some((first, pin)) = get(store, "a") else {
+                        panic!("it always has a value")
+                    };
                     assert!(values.contains(&first), "torn");
-                    let again = ndzarr_store::Fetch { key: key("a"), of: Of::Snapshot(pin), want: whole() };
+                    let again = ndzarr_store::Fetch {
+                        key: key("a"),
+                        of: Of::Snapshot(pin),
+                        want: whole(),
+                    };
                     if let Fetched::Parts { parts, .. } = ok(store.fetch(&again)) {
                         assert!(parts[0] == first, "another value under the pin");
                     }
@@ -99,7 +115,8 @@ pub(super) fn readers_see_whole_values(store: &dyn Store) {
         scope.spawn(|| {
             // The readers must stop also when this thread panics.
             let _done = SetOnDrop(&done);
-            // On a Windows share, each put waits for a moment in which no reader has the value open.
+            // On a Windows share, each put waits for a moment in which no reader has the value
+            // open.
             (0..if cfg!(windows) { 15 } else { 150 }).for_each(put);
         });
     });

@@ -34,7 +34,10 @@ fn pieces(store: &dyn Store) {
         return;
     }
     assert_eq!((fetched, taken.len()), (FetchedPieces::Missing, 0));
-    assert!(matches!(ok(store.put(&key("a"), &[value.clone().into()], Precondition::None)), Put::Done(_)));
+    assert!(matches!(
+        ok(store.put(&key("a"), &[value.clone().into()], Precondition::None)),
+        Put::Done(_)
+    ));
     for piece_len in [1 << 20, 100_000, 99_999, 4096, 1000] {
         for ranges in [
             vec![0..100_000],
@@ -46,23 +49,37 @@ fn pieces(store: &dyn Store) {
             vec![],
         ] {
             let (fetched, taken) = read(100_000, &ranges, piece_len);
-            let wanted: Vec<&[u8]> =
-                ranges.iter().map(|range| &value[range.start as usize..range.end as usize]).collect();
+            let wanted: Vec<&[u8]> = ranges
+                .iter()
+                .map(|range| &value[range.start as usize..range.end as usize])
+                .collect();
             assert_eq!(fetched, FetchedPieces::All);
             assert_eq!(
                 taken.len(),
-                wanted.iter().map(|range| range.len().div_ceil(piece_len)).sum::<usize>()
+                wanted
+                    .iter()
+                    .map(|range| range.len().div_ceil(piece_len))
+                    .sum::<usize>()
             );
             assert_eq!(taken.concat(), wanted.concat());
         }
     }
     for byte_len in [0, 99_999, 100_001] {
-        assert_eq!(read(byte_len, &[0..byte_len], 4096), (FetchedPieces::OtherSize(100_000), vec![]));
+        assert_eq!(
+            read(byte_len, &[0..byte_len], 4096),
+            (FetchedPieces::OtherSize(100_000), vec![])
+        );
     }
 }
 
 fn absent(store: &dyn Store) {
-    for want in [whole(), Want::Tail(4), Want::Ranges(vec![0..4, 9..9]), Want::Ranges(vec![]), Want::Size] {
+    for want in [
+        whole(),
+        Want::Tail(4),
+        Want::Ranges(vec![0..4, 9..9]),
+        Want::Ranges(vec![]),
+        Want::Size,
+    ] {
         let fetched = fetch(store, "a/b", Of::Any, want.clone());
         assert!(matches!(fetched, Fetched::Missing), "{want:?}: {fetched:?}");
     }
@@ -93,17 +110,36 @@ fn replace_and_erase(store: &dyn Store) {
 }
 
 fn names(store: &dyn Store) {
-    let names =
-        [".zarray", "zarr.json", "c/0/0", "0.0", "a b", "é", "日本/語", "...", "a..b", "%2F", "x?y=z#w", "~"];
+    let names = [
+        ".zarray",
+        "zarr.json",
+        "c/0/0",
+        "0.0",
+        "a b",
+        "é",
+        "日本/語",
+        "...",
+        "a..b",
+        "%2F",
+        "x?y=z#w",
+        "~",
+    ];
     let is_supported = |name: &&str| {
-        let outcome = store.fetch(&Fetch { key: key(name), of: Of::Any, want: Want::Size });
+        let outcome = store.fetch(&Fetch {
+            key: key(name),
+            of: Of::Any,
+            want: Want::Size,
+        });
         // A folder of Windows has no such names.
         let may_refuse = cfg!(windows) && ["...", "x?y=z#w"].contains(name);
         !(may_refuse && matches!(outcome, Err(StoreError::InvalidKey { .. })))
     };
     for name in names.into_iter().filter(is_supported) {
         assert_value(store, name, None);
-        assert!(matches!(ok(store.put(&key(name), &[name.into()], Precondition::None)), Put::Done(_)));
+        assert!(matches!(
+            ok(store.put(&key(name), &[name.into()], Precondition::None)),
+            Put::Done(_)
+        ));
     }
     for name in names.into_iter().filter(is_supported) {
         assert_value(store, name, Some(name));
@@ -112,26 +148,47 @@ fn names(store: &dyn Store) {
 
 fn parts_are_joined(store: &dyn Store) {
     let parts = ["one ".into(), "".into(), "value".into()];
-    assert!(matches!(ok(store.put(&key("a"), &parts, Precondition::None)), Put::Done(_)));
+    assert!(matches!(
+        ok(store.put(&key("a"), &parts, Precondition::None)),
+        Put::Done(_)
+    ));
     assert_value(store, "a", Some("one value"));
-    assert!(matches!(ok(store.put(&key("a"), &[], Precondition::None)), Put::Done(_)));
+    assert!(matches!(
+        ok(store.put(&key("a"), &[], Precondition::None)),
+        Put::Done(_)
+    ));
     assert_value(store, "a", Some(""));
     // More bytes than one system call may write.
     let big: Vec<u8> = (0..3_000_000_u32).map(|i| (i % 251) as u8).collect();
-    assert!(matches!(ok(store.put(&key("a"), &[big.clone().into()], Precondition::None)), Put::Done(_)));
-    assert_eq!(got(store, Want::Tail(5)), (big.len() as u64, vec![big[big.len() - 5..].to_vec()]));
+    assert!(matches!(
+        ok(store.put(&key("a"), &[big.clone().into()], Precondition::None)),
+        Put::Done(_)
+    ));
+    assert_eq!(
+        got(store, Want::Tail(5)),
+        (big.len() as u64, vec![big[big.len() - 5..].to_vec()])
+    );
     assert!(got(store, whole()).1[0] == big);
 }
 
 fn ranges(store: &dyn Store) {
     put(store, "a", "0123456789");
     let check = |want: Want, expected: &[&str]| {
-        let expected = expected.iter().map(|part| part.as_bytes().to_vec()).collect();
+        let expected = expected
+            .iter()
+            .map(|part| part.as_bytes().to_vec())
+            .collect();
         assert_eq!(got(store, want.clone()), (10, expected), "{want:?}");
     };
-    check(Want::Ranges(vec![6..8, 0..1, 9..10, 0..10]), &["67", "0", "9", "0123456789"]);
+    check(
+        Want::Ranges(vec![6..8, 0..1, 9..10, 0..10]),
+        &["67", "0", "9", "0123456789"],
+    );
     check(Want::Ranges(vec![3..5, 3..5, 2..6]), &["34", "34", "2345"]);
-    check(Want::Ranges(vec![4..4, 1..2, 0..0, 10..10]), &["", "1", "", ""]);
+    check(
+        Want::Ranges(vec![4..4, 1..2, 0..0, 10..10]),
+        &["", "1", "", ""],
+    );
     check(Want::Ranges(vec![]), &[]);
     check(Want::Tail(3), &["789"]);
     check(Want::Tail(0), &[""]);
@@ -140,15 +197,32 @@ fn ranges(store: &dyn Store) {
     check(Want::Tail(u64::MAX), &["0123456789"]);
     check(Want::Size, &[]);
     #[expect(clippy::reversed_empty_ranges, reason = "it is to be refused")]
-    for bad in [8..11, 10..11, 11..11, 0..u64::MAX, u64::MAX - 1..u64::MAX, 5..4] {
+    for bad in [
+        8..11,
+        10..11,
+        11..11,
+        0..u64::MAX,
+        u64::MAX - 1..u64::MAX,
+        5..4,
+    ] {
         // The valid range before it does not help.
         let want = Want::Ranges(vec![0..1, bad.clone()]);
-        let outcome = store.fetch(&ndzarr_store::Fetch { key: key("a"), of: Of::Any, want });
-        assert!(matches!(outcome, Err(StoreError::OutOfRange { size: 10, .. })), "{bad:?}: {outcome:?}");
+        let outcome = store.fetch(&ndzarr_store::Fetch {
+            key: key("a"),
+            of: Of::Any,
+            want,
+        });
+        assert!(
+            matches!(outcome, Err(StoreError::OutOfRange { size: 10, .. })),
+            "{bad:?}: {outcome:?}"
+        );
     }
     put(store, "a", "");
     assert_eq!(got(store, Want::Tail(4)), (0, vec![vec![]]));
-    assert_eq!(got(store, Want::Ranges(vec![0..0, 0..0])), (0, vec![vec![], vec![]]));
+    assert_eq!(
+        got(store, Want::Ranges(vec![0..0, 0..0])),
+        (0, vec![vec![], vec![]])
+    );
 }
 
 fn limits(store: &dyn Store) {
@@ -156,7 +230,11 @@ fn limits(store: &dyn Store) {
     assert_eq!(got(store, Want::Whole { limit: 10 }).0, 10);
     for limit in [9, 0] {
         let want = Want::Whole { limit };
-        let outcome = store.fetch(&ndzarr_store::Fetch { key: key("a"), of: Of::Any, want });
+        let outcome = store.fetch(&ndzarr_store::Fetch {
+            key: key("a"),
+            of: Of::Any,
+            want,
+        });
         assert!(
             matches!(outcome, Err(StoreError::TooLarge { size: 10, limit: l, .. }) if l == limit),
             "{outcome:?}"
@@ -168,7 +246,9 @@ fn limits(store: &dyn Store) {
 
 fn got(store: &dyn Store, want: Want) -> (u64, Vec<Vec<u8>>) {
     match fetch(store, "a", Of::Any, want) {
-        Fetched::Parts { size, parts, .. } => (size, parts.iter().map(|part| part.to_vec()).collect()),
+        Fetched::Parts { size, parts, .. } => {
+            (size, parts.iter().map(|part| part.to_vec()).collect())
+        }
         other => panic!("{other:?}"),
     }
 }

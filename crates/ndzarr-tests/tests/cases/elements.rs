@@ -10,13 +10,25 @@ use crate::{Checked, because};
 pub(crate) fn check(array: &AnyArray, expected: &[Vec<u8>]) -> Checked {
     let data_type = array.data_type();
     let elements = array.read(..).map_err(because("reading elements"))?;
-    same("the elements", &contents(&elements, data_type), expected, data_type)?;
+    same(
+        "the elements",
+        &contents(&elements, data_type),
+        expected,
+        data_type,
+    )?;
     let shape: Vec<u64> = elements.shape().iter().map(|&n| n as u64).collect();
     if shape != array.shape() {
         return Err(format!("the elements have the shape {shape:?}"));
     }
-    let many = array.read_many([..]).map_err(because("reading elements of many selections"))?;
-    same("the elements of many selections", &contents(&many[0], data_type), expected, data_type)?;
+    let many = array
+        .read_many([..])
+        .map_err(because("reading elements of many selections"))?;
+    same(
+        "the elements of many selections",
+        &contents(&many[0], data_type),
+        expected,
+        data_type,
+    )?;
     check_numbers(array, expected)?;
     check_bytes_into(array, expected)?;
     check_written(array, &elements, expected)
@@ -29,20 +41,33 @@ fn check_bytes_into(array: &AnyArray, expected: &[Vec<u8>]) -> Checked {
     }
     // Memory that was used before and begins anywhere.
     let mut memory = vec![0xa5; expected.len() + 3];
-    array.read_bytes_into(.., &mut memory[3..]).map_err(because("reading into memory"))?;
-    if memory[3..] == expected { Ok(()) } else { Err("other bytes were read into memory".to_owned()) }
+    array
+        .read_bytes_into(.., &mut memory[3..])
+        .map_err(because("reading into memory"))?;
+    if memory[3..] == expected {
+        Ok(())
+    } else {
+        Err("other bytes were read into memory".to_owned())
+    }
 }
 
 fn check_numbers(array: &AnyArray, expected: &[Vec<u8>]) -> Checked {
-    let Some(expected) =
-        expected.iter().map(|bytes| number(bytes, array.data_type())).collect::<Option<Vec<_>>>()
+    let Some(expected) = expected
+        .iter()
+        .map(|bytes| number(bytes, array.data_type()))
+        .collect::<Option<Vec<_>>>()
     else {
-        return match array.read_as::<f64, _>(.., Cast::Checked).map_err(|error| error.kind()) {
+        return match array
+            .read_as::<f64, _>(.., Cast::Checked)
+            .map_err(|error| error.kind())
+        {
             Err(ErrorKind::WrongType) => Ok(()),
             other => Err(format!("elements that are not numbers gave {other:?}")),
         };
     };
-    let numbers = array.read_as::<f64, _>(.., Cast::Checked).map_err(because("reading numbers"))?;
+    let numbers = array
+        .read_as::<f64, _>(.., Cast::Checked)
+        .map_err(because("reading numbers"))?;
     let equal = |(a, b): (&f64, &f64)| a == b || a.is_nan() && b.is_nan();
     if numbers.len() == expected.len() && numbers.iter().zip(&expected).all(equal) {
         return Ok(());
@@ -59,10 +84,22 @@ fn check_written(array: &AnyArray, elements: &AnyElements, expected: &[Vec<u8>])
     }
     let filled = array.read(..).map_err(because("reading after filling"))?;
     let fill_value = vec![array.spec().fill_value.bytes().to_vec(); expected.len()];
-    same("the elements after filling", &contents(&filled, data_type), &fill_value, data_type)?;
-    array.write(.., elements).map_err(because("writing elements"))?;
+    same(
+        "the elements after filling",
+        &contents(&filled, data_type),
+        &fill_value,
+        data_type,
+    )?;
+    array
+        .write(.., elements)
+        .map_err(because("writing elements"))?;
     let written = array.read(..).map_err(because("reading after writing"))?;
-    same("the elements after writing", &contents(&written, data_type), expected, data_type)
+    same(
+        "the elements after writing",
+        &contents(&written, data_type),
+        expected,
+        data_type,
+    )
 }
 
 fn same(what: &str, is: &[Vec<u8>], expected: &[Vec<u8>], data_type: &DataType) -> Checked {
@@ -73,8 +110,15 @@ fn same(what: &str, is: &[Vec<u8>], expected: &[Vec<u8>], data_type: &DataType) 
     };
     match is.iter().zip(expected).position(|pair| !equal(pair)) {
         None if is.len() == expected.len() => Ok(()),
-        None => Err(format!("{what}: {} instead of {}", is.len(), expected.len())),
-        Some(at) => Err(format!("{what}: {:?} instead of {:?} at {at}", is[at], expected[at])),
+        None => Err(format!(
+            "{what}: {} instead of {}",
+            is.len(),
+            expected.len()
+        )),
+        Some(at) => Err(format!(
+            "{what}: {:?} instead of {:?} at {at}",
+            is[at], expected[at]
+        )),
     }
 }
 
@@ -107,19 +151,27 @@ fn contents(elements: &AnyElements, data_type: &DataType) -> Vec<Vec<u8>> {
         AnyElements::Complex64(array) => match data_type {
             DataType::ComplexOf(of) => {
                 let of = of.data_type();
-                each(array, |number| [part(number.re, &of), part(number.im, &of)].concat())
+                each(array, |number| {
+                    [part(number.re, &of), part(number.im, &of)].concat()
+                })
             }
-            _ => each(array, |number| [number.re.to_ne_bytes(), number.im.to_ne_bytes()].concat()),
+            _ => each(array, |number| {
+                [number.re.to_ne_bytes(), number.im.to_ne_bytes()].concat()
+            }),
         },
-        AnyElements::Complex128(array) => {
-            each(array, |number| [number.re.to_ne_bytes(), number.im.to_ne_bytes()].concat())
-        }
+        AnyElements::Complex128(array) => each(array, |number| {
+            [number.re.to_ne_bytes(), number.im.to_ne_bytes()].concat()
+        }),
         AnyElements::DateTime64(array) => each(array, |time| time.0.to_ne_bytes().into()),
         AnyElements::TimeDelta64(array) => each(array, |time| time.0.to_ne_bytes().into()),
         AnyElements::String(array) => match data_type {
             DataType::String => each(array, |text| text.clone().into_bytes()),
             _ => each(array, |text| {
-                padded(text.chars().flat_map(|unit| u32::from(unit).to_ne_bytes()).collect())
+                padded(
+                    text.chars()
+                        .flat_map(|unit| u32::from(unit).to_ne_bytes())
+                        .collect(),
+                )
             }),
         },
         AnyElements::Bytes(array) => each(array, |bytes| padded(bytes.clone())),

@@ -31,15 +31,24 @@ fn main() {
     for case in cases {
         let traps: String = case.traps.iter().map(|trap| format!("::{trap}")).collect();
         let name = format!("{}::{}{traps}", case.family, case.name);
-        trials.push(Trial::ignorable_test(name, move || completion(check_all(&case))));
+        trials.push(Trial::ignorable_test(name, move || {
+            completion(check_all(&case))
+        }));
     }
-    let one_at_a_time = Arguments { test_threads: Some(1), ..arguments.clone() };
+    let one_at_a_time = Arguments {
+        test_threads: Some(1),
+        ..arguments.clone()
+    };
     #[cfg(not(target_family = "wasm"))]
     {
         let regressions = regression::trials().expect("testdata can be read");
         libtest_mimic::run(&one_at_a_time, regressions).exit_if_failed();
     }
-    let arguments = if cfg!(target_family = "wasm") { one_at_a_time } else { arguments };
+    let arguments = if cfg!(target_family = "wasm") {
+        one_at_a_time
+    } else {
+        arguments
+    };
     libtest_mimic::run(&arguments, trials).exit();
 }
 
@@ -49,7 +58,9 @@ fn completion(checked: Checked) -> Result<Completion, Failed> {
         Ok(()) => Ok(Completion::Completed),
         Err(what)
             if cfg!(target_family = "wasm")
-                && what.lines().all(|line| line.contains("is not part of this build")) =>
+                && what
+                    .lines()
+                    .all(|line| line.contains("is not part of this build")) =>
         {
             Ok(Completion::ignored_with(what))
         }
@@ -65,7 +76,11 @@ fn check_all(case: &Case) -> Checked {
             deviations.push(format!("{route}: {what}"));
         }
     }
-    if deviations.is_empty() { Ok(()) } else { Err(deviations.join("\n")) }
+    if deviations.is_empty() {
+        Ok(())
+    } else {
+        Err(deviations.join("\n"))
+    }
 }
 
 fn check(case: &Case, route: Route) -> Checked {

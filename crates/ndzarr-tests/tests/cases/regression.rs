@@ -19,7 +19,10 @@ pub(crate) fn trials() -> io::Result<Vec<Trial>> {
         Ok(())
     })];
     for case in folders(&root)? {
-        let name = case.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let name = case
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default();
         trials.push(Trial::test(name, move || check(&case).map_err(Into::into)));
     }
     Ok(trials)
@@ -34,7 +37,8 @@ fn folders(root: &Path) -> io::Result<Vec<PathBuf>> {
 
 /// Runs the target that `case.toml` names in the line `target = "…"` on the file `input`.
 fn check(case: &Path) -> Result<(), String> {
-    let text = fs::read_to_string(case.join("case.toml")).map_err(|error| format!("case.toml: {error}"))?;
+    let text = fs::read_to_string(case.join("case.toml"))
+        .map_err(|error| format!("case.toml: {error}"))?;
     let target = text
         .lines()
         .find_map(|line| line.strip_prefix("target = \"")?.strip_suffix('"'))
@@ -48,5 +52,9 @@ fn check(case: &Path) -> Result<(), String> {
     ALLOCATOR.reset_peak_usage();
     check(&input);
     let taken = ALLOCATOR.peak_usage().saturating_sub(before);
-    if taken > *max_bytes { Err(format!("{taken} bytes of memory were taken")) } else { Ok(()) }
+    if taken > *max_bytes {
+        Err(format!("{taken} bytes of memory were taken"))
+    } else {
+        Ok(())
+    }
 }

@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use ndarray::{Array2, Array3, ArrayD, Axis, IxDyn, Slice, array};
 use ndzarr::{
-    AnyArray, AnyElements, Array, ArrayBuilder, Cancel, ChunkEdges, ConcurrentUpdate, ErrorKind, Format,
-    MemoryStore, N5Axes, OpenOptions, Order, Result, RunOptions, Storage, asynchronous, codec,
+    AnyArray, AnyElements, Array, ArrayBuilder, Cancel, ChunkEdges, ConcurrentUpdate, ErrorKind,
+    Format, MemoryStore, N5Axes, OpenOptions, Order, Result, RunOptions, Storage, asynchronous,
+    codec,
 };
 use ndzarr_testkit::{AsyncMemoryStore, CountingStore, Latency, PlainStore, Random, block_on};
 
@@ -14,18 +15,49 @@ use crate::folder_files::files_below;
 /// Arrays of two frames of 5 x 4 along axis 0, whose chunks end within frames or after several.
 pub(crate) fn layouts() -> Vec<(&'static str, ArrayBuilder<u16>)> {
     let array = |chunks: [u64; 3]| Array::<u16>::builder([2, 5, 4]).chunks(chunks);
-    let edges = [ChunkEdges::Repeated(6), ChunkEdges::Listed(vec![(4, 1), (2, 1)]), ChunkEdges::Repeated(4)];
-    let grows = [ChunkEdges::Listed(vec![(2, 1)]), ChunkEdges::Repeated(2), ChunkEdges::Repeated(4)];
+    let edges = [
+        ChunkEdges::Repeated(6),
+        ChunkEdges::Listed(vec![(4, 1), (2, 1)]),
+        ChunkEdges::Repeated(4),
+    ];
+    let grows = [
+        ChunkEdges::Listed(vec![(2, 1)]),
+        ChunkEdges::Repeated(2),
+        ChunkEdges::Repeated(4),
+    ];
     vec![
         ("chunks", array([3, 2, 4])),
-        ("v2 F", array([1, 5, 4]).format(Format::Zarr2).order(Order::F)),
+        (
+            "v2 F",
+            array([1, 5, 4]).format(Format::Zarr2).order(Order::F),
+        ),
         ("n5", array([3, 2, 3]).format(Format::N5)),
-        ("draft shards", array([1, 2, 2]).shards([4, 4, 4]).format(Format::DraftB)),
-        ("frames in shards", array([1, 5, 4]).shards([4, 5, 4]).codecs([codec::gzip(1)])),
+        (
+            "draft shards",
+            array([1, 2, 2]).shards([4, 4, 4]).format(Format::DraftB),
+        ),
+        (
+            "frames in shards",
+            array([1, 5, 4]).shards([4, 5, 4]).codecs([codec::gzip(1)]),
+        ),
         ("threes in shards", array([3, 2, 2]).shards([6, 4, 4])),
-        ("transposed in shards", array([2, 5, 2]).shards([6, 5, 4]).codecs([codec::transpose([2, 0, 1])])),
-        ("uneven shards", Array::builder([2, 5, 4]).chunks([2, 2, 2]).chunk_edges(edges).shards([6, 4, 4])),
-        ("chunks as appended", Array::builder([2, 5, 4]).chunk_edges(grows)),
+        (
+            "transposed in shards",
+            array([2, 5, 2])
+                .shards([6, 5, 4])
+                .codecs([codec::transpose([2, 0, 1])]),
+        ),
+        (
+            "uneven shards",
+            Array::builder([2, 5, 4])
+                .chunks([2, 2, 2])
+                .chunk_edges(edges)
+                .shards([6, 4, 4]),
+        ),
+        (
+            "chunks as appended",
+            Array::builder([2, 5, 4]).chunk_edges(grows),
+        ),
     ]
 }
 
@@ -40,7 +72,10 @@ pub(crate) fn frames(range: Range<usize>) -> Array3<u16> {
 }
 
 pub(crate) fn stored(storage: &Storage) -> ArrayD<u16> {
-    Array::<u16>::open((storage, "a")).expect("the array").read(..).expect("a read")
+    Array::<u16>::open((storage, "a"))
+        .expect("the array")
+        .read(..)
+        .expect("a read")
 }
 
 #[test]
@@ -54,7 +89,10 @@ fn what_is_published_is_what_was_pushed() {
             Storage::asynchronous(AsyncMemoryStore::new(Latency::default())),
         ];
         for storage in &storages {
-            let a = builder.clone().create((storage, "a")).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let a = builder
+                .clone()
+                .create((storage, "a"))
+                .unwrap_or_else(|error| panic!("{name}: {error}"));
             a.write(.., &frames(0..2)).expect("a write");
             let mut published = 2;
             let run = |result: Result<()>| {
@@ -73,7 +111,11 @@ fn what_is_published_is_what_was_pushed() {
                         1 => {
                             run(appender.publish());
                             published = pushed;
-                            assert_eq!(stored(storage), frames(0..published).into_dyn(), "{name} {round}");
+                            assert_eq!(
+                                stored(storage),
+                                frames(0..published).into_dyn(),
+                                "{name} {round}"
+                            );
                             continue;
                         }
                         n => {
@@ -84,7 +126,10 @@ fn what_is_published_is_what_was_pushed() {
                     }
                     // Full rows were published.
                     let now = stored(storage);
-                    assert!(now.shape()[0] >= published && now.shape()[0] <= pushed, "{name} {round}");
+                    assert!(
+                        now.shape()[0] >= published && now.shape()[0] <= pushed,
+                        "{name} {round}"
+                    );
                     published = now.shape()[0];
                     assert_eq!(now, frames(0..published).into_dyn(), "{name} {round}");
                 }
@@ -92,14 +137,22 @@ fn what_is_published_is_what_was_pushed() {
                     run(appender.finish());
                     published = pushed;
                 }
-                assert_eq!(stored(storage), frames(0..published).into_dyn(), "{name} {round}");
+                assert_eq!(
+                    stored(storage),
+                    frames(0..published).into_dyn(),
+                    "{name} {round}"
+                );
             }
             // No element that was not published shows beyond the end.
             let mut a = Array::<u16>::open((storage, "a")).expect("the array");
             if name != "chunks as appended" {
                 a.resize([published as u64 + 9, 5, 4]).expect("a resize");
                 let beyond = a.read((published.., .., ..)).expect("a read");
-                assert!(beyond.iter().all(|element| *element == 0), "{name} in {}", storage.name());
+                assert!(
+                    beyond.iter().all(|element| *element == 0),
+                    "{name} in {}",
+                    storage.name()
+                );
             }
         }
     }
@@ -130,7 +183,9 @@ fn appenders_as_futures_and_of_any_type_publish_what_was_pushed() -> Result<()> 
             let mut appender = AnyArray::from(a.clone()).appender(0)?;
             appender.push(&AnyElements::from(frames(19..21)))?;
             appender.push(&AnyElements::from(frame(21)))?;
-            let wrong = appender.push(&AnyElements::from(array![[1u8]])).expect_err("another type");
+            let wrong = appender
+                .push(&AnyElements::from(array![[1u8]]))
+                .expect_err("another type");
             assert_eq!(wrong.kind(), ErrorKind::WrongType);
             appender.finish()?;
             assert_eq!(stored(storage), frames(0..22).into_dyn(), "{name}");
@@ -149,7 +204,10 @@ fn appenders_as_futures_and_of_any_type_publish_what_was_pushed() -> Result<()> 
 #[test]
 fn axes_of_n5_as_they_were_opened_grow() -> Result<()> {
     let memory = MemoryStore::new();
-    let a = Array::<u16>::builder([2, 5, 4]).chunks([3, 2, 3]).format(Format::N5).n5_axes(N5Axes::Reversed);
+    let a = Array::<u16>::builder([2, 5, 4])
+        .chunks([3, 2, 3])
+        .format(Format::N5)
+        .n5_axes(N5Axes::Reversed);
     let a = a.create((&memory, "a"))?;
     a.write(.., &frames(0..2))?;
     let mut appender = a.appender(0)?;
@@ -158,14 +216,20 @@ fn axes_of_n5_as_they_were_opened_grow() -> Result<()> {
     appender.push(&frame(7))?;
     appender.finish()?;
     let reversed = OpenOptions::new().n5_axes(N5Axes::Reversed);
-    assert_eq!(reversed.open_array::<u16>((&memory, "a"))?.read(..)?, frames(0..8).into_dyn());
+    assert_eq!(
+        reversed.open_array::<u16>((&memory, "a"))?.read(..)?,
+        frames(0..8).into_dyn()
+    );
     Ok(())
 }
 
 #[test]
 fn any_axis_grows_and_texts_too() -> Result<()> {
     let memory = MemoryStore::new();
-    let a = Array::<u8>::builder([3, 0]).chunks([2, 2]).shards([4, 4]).create((&memory, "a"))?;
+    let a = Array::<u8>::builder([3, 0])
+        .chunks([2, 2])
+        .shards([4, 4])
+        .create((&memory, "a"))?;
     let mut appender = a.appender(1)?;
     for n in 1..=5_u8 {
         appender.push(&[n, n + 10, n + 20])?;
@@ -174,18 +238,26 @@ fn any_axis_grows_and_texts_too() -> Result<()> {
     let read = Array::<u8>::open((&memory, "a"))?.read((1, ..))?;
     assert_eq!(read.to_vec(), [11, 12, 13, 14, 15]);
 
-    let texts = Array::<String>::builder([0]).chunks([2]).shards([4]).create((&memory, "texts"))?;
+    let texts = Array::<String>::builder([0])
+        .chunks([2])
+        .shards([4])
+        .create((&memory, "texts"))?;
     let mut appender = texts.appender(0)?;
     appender.push(&["a".to_owned(), String::new(), "ccc".to_owned()])?;
     appender.publish()?;
     appender.push(&["dd".to_owned(), "e".to_owned()])?;
     appender.finish()?;
     assert_eq!(
-        Array::<String>::open((&memory, "texts"))?.read(..)?.iter().collect::<Vec<_>>(),
+        Array::<String>::open((&memory, "texts"))?
+            .read(..)?
+            .iter()
+            .collect::<Vec<_>>(),
         ["a", "", "ccc", "dd", "e"]
     );
     // An array without elements grows as well.
-    let none = Array::<u8>::builder([0, 0]).chunks([1, 1]).create((&memory, "none"))?;
+    let none = Array::<u8>::builder([0, 0])
+        .chunks([1, 1])
+        .create((&memory, "none"))?;
     let mut appender = none.appender(0)?;
     appender.push(&Array2::<u8>::zeros((7, 0)))?;
     appender.finish()?;
@@ -194,7 +266,9 @@ fn any_axis_grows_and_texts_too() -> Result<()> {
 }
 
 pub(crate) fn movie(storage: &Storage) -> Array<u16> {
-    let movie = Array::<u16>::builder([0, 5, 4]).chunks([1, 5, 4]).shards([4, 5, 4]);
+    let movie = Array::<u16>::builder([0, 5, 4])
+        .chunks([1, 5, 4])
+        .shards([4, 5, 4]);
     movie.create((storage, "a")).expect("a new array")
 }
 
@@ -213,26 +287,39 @@ fn a_dropped_appender_leaves_no_file() -> Result<()> {
     assert_ne!(files(), before, "encoded frames are in a file");
     drop(appender);
     assert_eq!(files(), before);
-    // A future that was dropped before it was polled changes nothing, but the appender is of no use.
+    // A future that was dropped before it was polled changes nothing, but the appender is of no
+    // use.
     let mut appender = block_on(asynchronous::Array::from(a.clone()).appender(0))?;
     block_on(appender.push(&frame(0)))?;
     drop(appender.publish());
     block_on(appender.finish())?;
-    assert_eq!(stored(&Storage::folder(folder.path())), frames(0..1).into_dyn());
+    assert_eq!(
+        stored(&Storage::folder(folder.path())),
+        frames(0..1).into_dyn()
+    );
     Ok(())
 }
 
 #[test]
 fn a_cancelled_appender_publishes_nothing() -> Result<()> {
     let folder = tempfile::tempdir().expect("a folder");
-    for storage in [Storage::folder(folder.path()), Storage::from(MemoryStore::new())] {
+    for storage in [
+        Storage::folder(folder.path()),
+        Storage::from(MemoryStore::new()),
+    ] {
         let cancel = Cancel::new();
         let a = movie(&storage).with_options(RunOptions::default().cancel(cancel.clone()));
         let (mut one, mut two) = (a.appender(0)?, a.appender(0)?);
         one.push(&frame(0))?;
         cancel.cancel();
-        assert_eq!(one.publish().expect_err("cancelled").kind(), ErrorKind::Cancelled);
-        assert_eq!(two.push(&frames(0..8)).expect_err("cancelled").kind(), ErrorKind::Cancelled);
+        assert_eq!(
+            one.publish().expect_err("cancelled").kind(),
+            ErrorKind::Cancelled
+        );
+        assert_eq!(
+            two.push(&frames(0..8)).expect_err("cancelled").kind(),
+            ErrorKind::Cancelled
+        );
         assert_eq!(stored(&storage).shape(), [0, 5, 4]);
     }
     Ok(())
@@ -251,7 +338,10 @@ fn full_shards_are_written_once() -> Result<()> {
     let counts = store.reset();
     // 4 frames of 40 bytes, 4 entries of 16 bytes and a checksum; and the document.
     let shards = 2 * (4 * 40 + 4 * 16 + 4);
-    assert!(counts.bytes_written >= shards && counts.puts == 4, "{counts:?}");
+    assert!(
+        counts.bytes_written >= shards && counts.puts == 4,
+        "{counts:?}"
+    );
     let document = counts.bytes_written - shards;
     assert!(document < 2 * 1000, "{document}");
     assert_eq!(stored(&Storage::blocking(store)), frames(0..8).into_dyn());
@@ -263,10 +353,15 @@ fn what_does_not_fit_is_refused_and_the_appender_goes_on() -> Result<()> {
     let storage = Storage::blocking(PlainStore::new(MemoryStore::new()));
     let options = RunOptions::default().concurrent_update(ConcurrentUpdate::LastWriterWins);
     let a = movie(&storage).with_options(options);
-    assert_eq!(a.appender(3).expect_err("no such axis").kind(), ErrorKind::InvalidArgument);
+    assert_eq!(
+        a.appender(3).expect_err("no such axis").kind(),
+        ErrorKind::InvalidArgument
+    );
     let mut appender = a.appender(0)?;
     for wrong in [vec![5, 5], vec![1, 5, 5], vec![20], vec![1, 1, 5, 4]] {
-        let error = appender.push(&ArrayD::<u16>::zeros(IxDyn(&wrong))).expect_err("another shape");
+        let error = appender
+            .push(&ArrayD::<u16>::zeros(IxDyn(&wrong)))
+            .expect_err("another shape");
         assert_eq!(error.kind(), ErrorKind::WrongShape, "{wrong:?}: {error}");
     }
     appender.push(&frames(0..0))?;

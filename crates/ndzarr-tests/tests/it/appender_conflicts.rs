@@ -14,15 +14,27 @@ use crate::appender::{frame, frames, movie, stored};
 #[test]
 fn of_two_appenders_one_is_refused_and_nothing_is_lost() -> Result<()> {
     let folder = tempfile::tempdir().expect("a folder");
-    for storage in [Storage::folder(folder.path()), Storage::from(MemoryStore::new())] {
+    for storage in [
+        Storage::folder(folder.path()),
+        Storage::from(MemoryStore::new()),
+    ] {
         let mut a = movie(&storage);
         let (mut one, mut two) = (a.appender(0)?, a.appender(0)?);
         let refused = |mut appender: Appender<u16>| {
             let error = appender.publish().expect_err("another was faster");
             assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
             // It cannot be used any more.
-            assert_eq!(appender.publish().expect_err("it is of no use").kind(), ErrorKind::Cancelled);
-            assert_eq!(appender.push(&frame(0)).expect_err("it is of no use").kind(), ErrorKind::Cancelled);
+            assert_eq!(
+                appender.publish().expect_err("it is of no use").kind(),
+                ErrorKind::Cancelled
+            );
+            assert_eq!(
+                appender
+                    .push(&frame(0))
+                    .expect_err("it is of no use")
+                    .kind(),
+                ErrorKind::Cancelled
+            );
         };
         one.push(&frame(0))?;
         two.push(&frame(7))?;
@@ -42,7 +54,10 @@ fn of_two_appenders_one_is_refused_and_nothing_is_lost() -> Result<()> {
         three.publish()?;
         a.resize([2, 5, 4])?;
         // The fourth frame fills the shard.
-        assert_eq!(three.push(&frame(9)).expect_err("it is shorter").kind(), ErrorKind::Conflict);
+        assert_eq!(
+            three.push(&frame(9)).expect_err("it is shorter").kind(),
+            ErrorKind::Conflict
+        );
         assert_eq!(stored(&storage), frames(0..2).into_dyn());
         // A write to published elements comes between, and stays.
         let mut four = a.appender(0)?;
@@ -56,7 +71,11 @@ fn of_two_appenders_one_is_refused_and_nothing_is_lost() -> Result<()> {
         assert_eq!(stored(&storage), expected.into_dyn());
         a.refresh()?;
         a.resize([6, 5, 4])?;
-        assert_eq!(a.read((4..6, .., ..))?.sum(), 0, "what was refused is not stored");
+        assert_eq!(
+            a.read((4..6, .., ..))?.sum(),
+            0,
+            "what was refused is not stored"
+        );
     }
     Ok(())
 }
@@ -95,7 +114,10 @@ fn what_others_append_to_the_shard_meanwhile_stays() -> Result<()> {
         let mut a = Array::<u16>::open((&own, "a")).expect("the array");
         a.append(0, &frames(1..2)).expect("an append");
     };
-    let store = Meanwhile { inner: memory.clone(), other: Mutex::new(Some(Box::new(other))) };
+    let store = Meanwhile {
+        inner: memory.clone(),
+        other: Mutex::new(Some(Box::new(other))),
+    };
     let a = Array::<u16>::open((Storage::blocking(store), "a"))?;
     let mut appender = a.appender(0)?;
     appender.push(&frame(0))?;
@@ -111,6 +133,9 @@ fn a_resize_across_the_axis_is_a_conflict() -> Result<()> {
     let mut appender = a.appender(0)?;
     appender.push(&frame(0))?;
     a.resize([0, 6, 4])?;
-    assert_eq!(appender.publish().expect_err("it was resized").kind(), ErrorKind::Conflict);
+    assert_eq!(
+        appender.publish().expect_err("it was resized").kind(),
+        ErrorKind::Conflict
+    );
     Ok(())
 }

@@ -5,7 +5,9 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
-use ndzarr::store::{Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Put, StoreError, Wait, Want};
+use ndzarr::store::{
+    Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Put, StoreError, Wait, Want,
+};
 use ndzarr::{Array, ConcurrentUpdate, FsStore, MemoryStore, Result, RunOptions, Storage, Store};
 use ndzarr_store::Temporary;
 use ndzarr_testkit::forward;
@@ -57,16 +59,20 @@ impl Store for Watched {
 
     fn lock(&self, key: &Key, wait: Wait<'_>) -> Result<Locked, StoreError> {
         Ok(match self.inner.lock(key, wait)? {
-            Locked::Held(lock) => {
-                Locked::Held(Box::new(WatchedLock { inner: lock, watch: Arc::clone(&self.watch) }))
-            }
+            Locked::Held(lock) => Locked::Held(Box::new(WatchedLock {
+                inner: lock,
+                watch: Arc::clone(&self.watch),
+            })),
             other => other,
         })
     }
 
     fn temporary(&self, key: &Key) -> Result<Option<Box<dyn Temporary>>, StoreError> {
         let watched = |inner| -> Box<dyn Temporary> {
-            Box::new(WatchedTemporary { inner, watch: Arc::clone(&self.watch) })
+            Box::new(WatchedTemporary {
+                inner,
+                watch: Arc::clone(&self.watch),
+            })
         };
         Ok(self.inner.temporary(key)?.map(watched))
     }
@@ -121,7 +127,8 @@ impl Temporary for WatchedTemporary {
 /// Reads after each change of the store. A store without locks has no other writer.
 #[test]
 fn readers_see_only_whole_frames() {
-    let last_writer_wins = RunOptions::default().concurrent_update(ConcurrentUpdate::LastWriterWins);
+    let last_writer_wins =
+        RunOptions::default().concurrent_update(ConcurrentUpdate::LastWriterWins);
     for (name, builder) in layouts() {
         let folder = tempfile::tempdir().expect("a folder");
         let stores: [(Arc<dyn Store>, _); 2] = [
@@ -142,7 +149,10 @@ fn readers_see_only_whole_frames() {
                     seen.lock().expect("no panic").push(n);
                 }
             };
-            let watched = Watched { inner, watch: Arc::new(watch) };
+            let watched = Watched {
+                inner,
+                watch: Arc::new(watch),
+            };
             let a = Array::<u16>::open((Storage::blocking(watched), "a")).expect("the array");
             let mut a = a.with_options(options);
             let mut appender = a.appender(0).expect("an appender");
@@ -156,7 +166,10 @@ fn readers_see_only_whole_frames() {
             a.refresh().expect("the array");
             a.append(0, &frames(19..26)).expect("an append");
             let seen = seen.lock().expect("no panic");
-            assert!(seen.is_sorted() && seen.contains(&3) && seen.last() == Some(&26), "{name}: {seen:?}");
+            assert!(
+                seen.is_sorted() && seen.contains(&3) && seen.last() == Some(&26),
+                "{name}: {seen:?}"
+            );
         }
     }
 }
@@ -180,7 +193,10 @@ fn a_follower_reads_every_frame_once_it_is_published() -> Result<()> {
         while seen < FRAMES {
             follower.refresh().expect("the array");
             for n in seen..follower.shape()[0] {
-                assert_eq!(follower.read((n, .., ..)).expect("a read"), frame(n as usize));
+                assert_eq!(
+                    follower.read((n, .., ..)).expect("a read"),
+                    frame(n as usize)
+                );
             }
             seen = follower.shape()[0];
         }

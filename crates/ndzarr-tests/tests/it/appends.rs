@@ -9,8 +9,8 @@ use futures_util::future::{BoxFuture, ready};
 use ndarray::{Array1, ArrayD, IxDyn, array};
 use ndzarr::store::{Can, DirListing, Prefix, StoreError};
 use ndzarr::{
-    AnyArray, Array, ArrayBuilder, AsyncStore, ConcurrentUpdate, ErrorKind, Format, FsStore, MemoryStore,
-    RunOptions, Storage, Store, asynchronous, codec,
+    AnyArray, Array, ArrayBuilder, AsyncStore, ConcurrentUpdate, ErrorKind, Format, FsStore,
+    MemoryStore, RunOptions, Storage, Store, asynchronous, codec,
 };
 use ndzarr_testkit::{AsyncMemoryStore, Call, FaultStore, Latency, PlainStore, block_on};
 use serde_json::json;
@@ -20,7 +20,12 @@ type Outcome<T = ()> = Result<T, Box<dyn Error + Send + Sync>>;
 /// Arrays whose chunks, shards or blocks end in the middle of the appended elements.
 fn layouts() -> Vec<(&'static str, ArrayBuilder<u16>)> {
     let plain = |format| Array::<u16>::builder([0]).chunks([7]).format(format);
-    let sharded = |format| Array::<u16>::builder([0]).chunks([2]).shards([8]).format(format);
+    let sharded = |format| {
+        Array::<u16>::builder([0])
+            .chunks([2])
+            .shards([8])
+            .format(format)
+    };
     vec![
         ("v2", plain(Format::Zarr2).codecs([codec::gzip(1)])),
         ("v3", plain(Format::Zarr3)),
@@ -31,8 +36,8 @@ fn layouts() -> Vec<(&'static str, ArrayBuilder<u16>)> {
     ]
 }
 
-/// Lets threads append three equal elements at a time, and checks that all are stored, each three next
-/// to each other.
+/// Lets threads append three equal elements at a time, and checks that all are stored, each three
+/// next to each other.
 fn append_together(name: &str, storage: &Storage, builder: ArrayBuilder<u16>) -> Outcome {
     const THREADS: u16 = 4;
     const TIMES: u16 = 12;
@@ -61,15 +66,26 @@ fn append_together(name: &str, storage: &Storage, builder: ArrayBuilder<u16>) ->
                 })
             })
             .collect();
-        writers.into_iter().try_for_each(|writer| writer.join().expect("no writer panics"))
+        writers
+            .into_iter()
+            .try_for_each(|writer| writer.join().expect("no writer panics"))
     })?;
     let a = Array::<u16>::open((storage, "a"))?;
-    assert_eq!(a.attributes().len(), usize::from(THREADS * TIMES / 4), "{name}");
+    assert_eq!(
+        a.attributes().len(),
+        usize::from(THREADS * TIMES / 4),
+        "{name}"
+    );
     let mut all = a.read([0..a.shape()[0]])?.to_vec();
-    assert!(all.chunks(3).all(|three| three[0] == three[1] && three[1] == three[2]), "{name}: {all:?}");
+    assert!(
+        all.chunks(3)
+            .all(|three| three[0] == three[1] && three[1] == three[2]),
+        "{name}: {all:?}"
+    );
     all.sort_unstable();
-    let expected: Vec<u16> =
-        (0..THREADS).flat_map(|w| (1..=TIMES).flat_map(move |i| [w * 100 + i; 3])).collect();
+    let expected: Vec<u16> = (0..THREADS)
+        .flat_map(|w| (1..=TIMES).flat_map(move |i| [w * 100 + i; 3]))
+        .collect();
     assert_eq!(all, expected, "{name}");
     Ok(())
 }
@@ -100,9 +116,14 @@ fn an_append_without_locks_writes_nothing_unless_the_last_writer_may_win() -> Ou
         let storage = Storage::blocking(PlainStore::new(memory.clone()));
         let mut a = builder.create((&storage, "a"))?;
         let keys = memory.keys();
-        let error = a.append(0, &array![1, 2, 3]).expect_err("the store has no locks");
+        let error = a
+            .append(0, &array![1, 2, 3])
+            .expect_err("the store has no locks");
         assert_eq!(error.kind(), ErrorKind::NoLocking, "{name}");
-        assert!(error.to_string().contains("the last writer"), "{name}: {error}");
+        assert!(
+            error.to_string().contains("the last writer"),
+            "{name}: {error}"
+        );
         assert_eq!((memory.keys(), a.shape()), (keys, &[0][..]), "{name}");
 
         let concurrent_update = ConcurrentUpdate::LastWriterWins;
@@ -136,12 +157,19 @@ fn a_write_through_a_stale_handle_keeps_what_others_appended() -> Outcome {
     // In two dimensions, where a block is larger along one axis and equal along the other.
     for format in [Format::N5, Format::Zarr3] {
         let storage = Storage::from(MemoryStore::new());
-        let mut a = Array::<u16>::builder([3, 2]).chunks([4, 4]).format(format).create((&storage, "a"))?;
+        let mut a = Array::<u16>::builder([3, 2])
+            .chunks([4, 4])
+            .format(format)
+            .create((&storage, "a"))?;
         a.fill([0..3, 0..2], 1)?;
         let stale = a.clone();
         a.append(1, &ArrayD::from_elem(IxDyn(&[3, 1]), 2))?;
         stale.fill([0..1, 0..1], 7)?;
-        assert_eq!(a.read(..)?, array![[7, 1, 2], [1, 1, 2], [1, 1, 2]].into_dyn(), "{format}");
+        assert_eq!(
+            a.read(..)?,
+            array![[7, 1, 2], [1, 1, 2], [1, 1, 2]].into_dyn(),
+            "{format}"
+        );
     }
     Ok(())
 }
@@ -149,8 +177,14 @@ fn a_write_through_a_stale_handle_keeps_what_others_appended() -> Outcome {
 #[test]
 fn a_shard_writer_keeps_what_others_append_meanwhile() -> Outcome {
     let folder = tempfile::tempdir()?;
-    for storage in [Storage::from(MemoryStore::new()), Storage::folder(folder.path())] {
-        let mut a = Array::<u16>::builder([3]).chunks([2]).shards([8]).create((&storage, "a"))?;
+    for storage in [
+        Storage::from(MemoryStore::new()),
+        Storage::folder(folder.path()),
+    ] {
+        let mut a = Array::<u16>::builder([3])
+            .chunks([2])
+            .shards([8])
+            .create((&storage, "a"))?;
         a.fill([0..3], 1)?;
         let writer = a.shard_writer(&[0])?;
         a.append(0, &array![2, 3, 4])?;
@@ -176,13 +210,20 @@ impl AsyncStore for Ready {
     ready!(inner);
 
     fn list_dir<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<DirListing, StoreError>> {
-        let listing =
-            if self.lists { self.inner.list_dir(prefix) } else { Err(StoreError::Unsupported("list")) };
+        let listing = if self.lists {
+            self.inner.list_dir(prefix)
+        } else {
+            Err(StoreError::Unsupported("list"))
+        };
         Box::pin(ready(listing))
     }
 
     fn can(&self) -> Can {
-        Can { lock: false, list: self.lists, ..self.inner.can() }
+        Can {
+            lock: false,
+            list: self.lists,
+            ..self.inner.can()
+        }
     }
 
     fn block_on(&self, future: Pin<&mut dyn Future<Output = ()>>) -> Result<(), StoreError> {
@@ -191,28 +232,51 @@ impl AsyncStore for Ready {
     }
 }
 
-/// Under locks, and where no one else writes, the elements come before the document: whatever fails,
-/// the shape is the old one.
+/// Under locks, and where no one else writes, the elements come before the document: whatever
+/// fails, the shape is the old one.
 #[test]
 fn a_failed_append_leaves_nothing_outside() -> Outcome {
-    let calls = [Call::Lock, Call::Fetch, Call::Write, Call::Publish, Call::Put];
+    let calls = [
+        Call::Lock,
+        Call::Fetch,
+        Call::Write,
+        Call::Publish,
+        Call::Put,
+    ];
     for (name, builder) in layouts() {
         let kinds = ["locks", "memory", "asynchronous", "without lists"];
-        for (call, kind) in calls.into_iter().flat_map(|call| kinds.map(|kind| (call, kind))) {
+        for (call, kind) in calls
+            .into_iter()
+            .flat_map(|call| kinds.map(|kind| (call, kind)))
+        {
             for nth in 0..6 {
                 let folder = tempfile::tempdir()?;
                 let (inner, policy): (Arc<dyn Store>, _) = match kind {
-                    "locks" => (Arc::new(FsStore::new(folder.path())), ConcurrentUpdate::Merge),
-                    _ => (Arc::new(MemoryStore::new()), ConcurrentUpdate::LastWriterWins),
+                    "locks" => (
+                        Arc::new(FsStore::new(folder.path())),
+                        ConcurrentUpdate::Merge,
+                    ),
+                    _ => (
+                        Arc::new(MemoryStore::new()),
+                        ConcurrentUpdate::LastWriterWins,
+                    ),
                 };
                 let store = FaultStore::new(inner);
                 let storage = match kind {
-                    "asynchronous" => Storage::asynchronous(Ready { inner: store.clone(), lists: true }),
-                    "without lists" => Storage::asynchronous(Ready { inner: store.clone(), lists: false }),
+                    "asynchronous" => Storage::asynchronous(Ready {
+                        inner: store.clone(),
+                        lists: true,
+                    }),
+                    "without lists" => Storage::asynchronous(Ready {
+                        inner: store.clone(),
+                        lists: false,
+                    }),
                     _ => Storage::blocking(store.clone()),
                 };
                 // Creating an array of the draft takes a list.
-                builder.clone().create((&Storage::blocking(store.clone()), "a"))?;
+                builder
+                    .clone()
+                    .create((&Storage::blocking(store.clone()), "a"))?;
                 let a = Array::<u16>::open((&storage, "a"))?;
                 let mut a = a.with_options(RunOptions::default().concurrent_update(policy));
                 a.append(0, &Array1::from_elem(5, 1))?;
@@ -227,10 +291,18 @@ fn a_failed_append_leaves_nothing_outside() -> Outcome {
                 // The append is complete if only copies of the document could not be updated; the
                 // error says so.
                 let is_done = error.to_string().contains("the change is stored");
-                assert_eq!(a.shape(), [if is_done { 35 } else { 5 }], "{name}, {kind}: {error}");
+                assert_eq!(
+                    a.shape(),
+                    [if is_done { 35 } else { 5 }],
+                    "{name}, {kind}: {error}"
+                );
                 a.resize([40])?;
                 let sum: u32 = a.read(..)?.iter().map(|&n| u32::from(n)).sum();
-                assert_eq!(sum, if is_done { 65 } else { 5 }, "{name}, {kind}: {call:?} {nth}");
+                assert_eq!(
+                    sum,
+                    if is_done { 65 } else { 5 },
+                    "{name}, {kind}: {call:?} {nth}"
+                );
             }
         }
     }
@@ -240,18 +312,28 @@ fn a_failed_append_leaves_nothing_outside() -> Outcome {
 #[test]
 fn bytes_are_appended_as_elements_are() -> Outcome {
     let store = MemoryStore::new();
-    Array::<u16>::builder([1, 2]).chunks([2, 2]).create((&store, "a"))?;
+    Array::<u16>::builder([1, 2])
+        .chunks([2, 2])
+        .create((&store, "a"))?;
     let mut a = AnyArray::open((&store, "a"))?;
-    let bytes: Vec<u8> = [1u16, 2, 3, 4].iter().flat_map(|n| n.to_ne_bytes()).collect();
+    let bytes: Vec<u8> = [1u16, 2, 3, 4]
+        .iter()
+        .flat_map(|n| n.to_ne_bytes())
+        .collect();
     a.append_bytes(0, &bytes)?;
     let mut other = asynchronous::AnyArray::from(a);
     block_on(other.append_bytes(1, &bytes[..6]))?;
     let mut a = AnyArray::from(other);
-    assert_eq!(a.clone().typed::<u16>()?.read(..)?, array![[0, 0, 1], [1, 2, 2], [3, 4, 3]].into_dyn());
+    assert_eq!(
+        a.clone().typed::<u16>()?.read(..)?,
+        array![[0, 0, 1], [1, 2, 2], [3, 4, 3]].into_dyn()
+    );
     a.append_bytes(0, &[])?;
     assert_eq!(a.shape(), [3, 3]);
     for (axis, n) in [(0, 5), (2, 6), (0, 7)] {
-        let error = a.append_bytes(axis, &vec![0; n]).expect_err("it does not fit");
+        let error = a
+            .append_bytes(axis, &vec![0; n])
+            .expect_err("it does not fit");
         assert_eq!(error.kind(), ErrorKind::WrongShape);
     }
     // Also of types without a Rust type.

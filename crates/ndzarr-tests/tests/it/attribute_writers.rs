@@ -11,7 +11,13 @@ type Outcome = Result<(), Box<dyn Error>>;
 
 const ROLE: &str = "NDZARR_ATTRIBUTE_WRITER";
 const UPDATES: usize = 25;
-const FORMATS: [Format; 5] = [Format::Zarr2, Format::Zarr3, Format::DraftA, Format::DraftB, Format::N5];
+const FORMATS: [Format; 5] = [
+    Format::Zarr2,
+    Format::Zarr3,
+    Format::DraftA,
+    Format::DraftB,
+    Format::N5,
+];
 
 fn write(role: &str) -> Outcome {
     let (name, root) = role.split_once(' ').ok_or("the role has two words")?;
@@ -33,13 +39,21 @@ fn processes_keep_each_others_attributes() -> Outcome {
     for format in FORMATS {
         let folder = tempfile::tempdir()?;
         let root = folder.path().to_str().ok_or("a path in UTF-8")?;
-        let builder = Array::<u8>::builder([4]).format(format).attributes(json!({"kept": [1, 2]}));
+        let builder = Array::<u8>::builder([4])
+            .format(format)
+            .attributes(json!({"kept": [1, 2]}));
         builder.create((root, "a"))?;
         Group::create((root, "g"), format)?;
         let start = |name: &str| {
             let mut command = Command::new(env::current_exe()?);
-            command.args(["--exact", "attribute_writers::processes_keep_each_others_attributes"]);
-            command.env(ROLE, format!("{name} {root}")).stdout(Stdio::null()).spawn()
+            command.args([
+                "--exact",
+                "attribute_writers::processes_keep_each_others_attributes",
+            ]);
+            command
+                .env(ROLE, format!("{name} {root}"))
+                .stdout(Stdio::null())
+                .spawn()
         };
         for mut child in [start("one")?, start("two")?, start("three")?] {
             assert!(child.wait()?.success());

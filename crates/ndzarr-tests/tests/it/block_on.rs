@@ -39,7 +39,10 @@ impl AsyncStore for Untrue {
 #[test]
 fn a_future_that_was_not_run_has_no_output() {
     let store: &dyn AsyncStore = &Untrue;
-    assert!(matches!(store.wait(async { 1 }), Err(StoreError::Unsupported(_))));
+    assert!(matches!(
+        store.wait(async { 1 }),
+        Err(StoreError::Unsupported(_))
+    ));
 }
 
 /// Ready at the second poll, when another thread has woken it.

@@ -7,8 +7,8 @@ use ndzarr::codec::CodecConfig;
 use ndzarr::codec::{BloscCname, BloscShuffle, CodecSpec};
 use ndzarr::ndarray::{ArrayD, IxDyn, Slice};
 use ndzarr::{
-    Array, Endian, Format, MemoryStore, N5Axes, OpenOptions, Order, PlainElement, RunOptions, Storage,
-    asynchronous, codec,
+    Array, Endian, Format, MemoryStore, N5Axes, OpenOptions, Order, PlainElement, RunOptions,
+    Storage, asynchronous, codec,
 };
 use ndzarr_model::BloscConfig;
 use ndzarr_store::block_on;
@@ -16,12 +16,25 @@ use ndzarr_testkit::{AsyncMemoryStore, Latency};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 
-pub(crate) const COMPRESSORS: [BloscCname; 5] =
-    [BloscCname::BloscLz, BloscCname::Lz4, BloscCname::Lz4hc, BloscCname::Zlib, BloscCname::Zstd];
+pub(crate) const COMPRESSORS: [BloscCname; 5] = [
+    BloscCname::BloscLz,
+    BloscCname::Lz4,
+    BloscCname::Lz4hc,
+    BloscCname::Zlib,
+    BloscCname::Zstd,
+];
 
 /// Storage layouts of the array; some of them support different axes.
-pub(crate) const LAYOUTS: [&str; 8] =
-    ["v3", "v3 transposed", "v3 sharded", "v2", "v2 F big", "N5", "N5 reversed", "v3 with crc32c"];
+pub(crate) const LAYOUTS: [&str; 8] = [
+    "v3",
+    "v3 transposed",
+    "v3 sharded",
+    "v2",
+    "v2 F big",
+    "N5",
+    "N5 reversed",
+    "v3 with crc32c",
+];
 
 /// Where the values repeat themselves.
 #[derive(Clone, Copy, Debug)]
@@ -45,11 +58,19 @@ fn cases() -> impl Strategy<Value = Case> {
     let axes = prop::collection::vec((1u64..30, 1u64..24, any::<[(u8, u8); 3]>()), 1..4);
     let blosc = (
         prop::sample::select(COMPRESSORS.to_vec()),
-        prop::sample::select(vec![BloscShuffle::None, BloscShuffle::Byte, BloscShuffle::Bit]),
+        prop::sample::select(vec![
+            BloscShuffle::None,
+            BloscShuffle::Byte,
+            BloscShuffle::Bit,
+        ]),
         prop::sample::select(vec![0usize, 128, 200, 1000, 5000]),
         prop::sample::select(vec![0u8, 1, 5, 9]),
     );
-    let content = prop::sample::select(vec![Content::Everywhere, Content::Nowhere, Content::FirstHalf]);
+    let content = prop::sample::select(vec![
+        Content::Everywhere,
+        Content::Nowhere,
+        Content::FirstHalf,
+    ]);
     (axes, blosc, content, prop::sample::select(LAYOUTS.to_vec())).prop_map(
         |(mut axes, (cname, shuffle, blocksize, clevel), content, layout)| {
             // One axis is long, so that chunks have up to some hundred KiB: c-blosc makes blocks of
@@ -60,7 +81,10 @@ fn cases() -> impl Strategy<Value = Case> {
             let region = |i: usize| {
                 axes.iter()
                     .map(|(n, _, picks)| {
-                        let (a, b) = (u64::from(picks[i].0) * n / 256, u64::from(picks[i].1) * n / 256);
+                        let (a, b) = (
+                            u64::from(picks[i].0) * n / 256,
+                            u64::from(picks[i].1) * n / 256,
+                        );
                         a.min(b)..a.max(b) + 1
                     })
                     .collect()
@@ -69,7 +93,13 @@ fn cases() -> impl Strategy<Value = Case> {
                 layout,
                 shape: axes.iter().map(|axis| axis.0).collect(),
                 chunks: axes.iter().map(|axis| axis.1).collect(),
-                blosc: BloscConfig { cname, clevel, shuffle, typesize: None, blocksize },
+                blosc: BloscConfig {
+                    cname,
+                    clevel,
+                    shuffle,
+                    typesize: None,
+                    blocksize,
+                },
                 content,
                 regions: (0..3).map(region).collect(),
             }
@@ -78,28 +108,51 @@ fn cases() -> impl Strategy<Value = Case> {
 }
 
 pub(crate) fn create<T: PlainElement>(storage: &Storage, case: &Case) -> Array<T> {
-    let Case { layout, shape, chunks, blosc, .. } = case;
+    let Case {
+        layout,
+        shape,
+        chunks,
+        blosc,
+        ..
+    } = case;
     let blosc = CodecSpec::from(CodecConfig::Blosc(*blosc));
     let mut builder = Array::<T>::builder(shape).chunks(chunks);
     let mut codecs = vec![blosc];
     match *layout {
-        "v3 transposed" => codecs.insert(0, codec::transpose((0..shape.len()).rev().collect::<Vec<_>>())),
+        "v3 transposed" => codecs.insert(
+            0,
+            codec::transpose((0..shape.len()).rev().collect::<Vec<_>>()),
+        ),
         "v3 with crc32c" => codecs.push(codec::crc32c()),
         "v3 sharded" => builder = builder.shards(chunks.iter().map(|n| 2 * n).collect::<Vec<_>>()),
         "v2 big" => builder = builder.format(Format::Zarr2).endian(Endian::Big),
         "v2" => builder = builder.format(Format::Zarr2),
-        "v2 F big" => builder = builder.format(Format::Zarr2).order(Order::F).endian(Endian::Big),
+        "v2 F big" => {
+            builder = builder
+                .format(Format::Zarr2)
+                .order(Order::F)
+                .endian(Endian::Big)
+        }
         "N5" => builder = builder.format(Format::N5),
         "N5 reversed" => builder = builder.format(Format::N5).n5_axes(N5Axes::Reversed),
         _ => {}
     }
-    builder.codecs(codecs).create((storage, "a")).expect("the layout can be expressed")
+    builder
+        .codecs(codecs)
+        .create((storage, "a"))
+        .expect("the layout can be expressed")
 }
 
 pub(crate) fn open<T: PlainElement>(layout: &str, storage: Storage) -> Array<T> {
-    let n5_axes = if layout == "N5 reversed" { N5Axes::Reversed } else { N5Axes::default() };
+    let n5_axes = if layout == "N5 reversed" {
+        N5Axes::Reversed
+    } else {
+        N5Axes::default()
+    };
     let options = OpenOptions::new().n5_axes(n5_axes);
-    options.open_array::<_>((storage, "a")).expect("it was made")
+    options
+        .open_array::<_>((storage, "a"))
+        .expect("it was made")
 }
 
 fn elements<T>(case: &Case, value: impl Fn(u64) -> T) -> ArrayD<T> {
@@ -113,7 +166,11 @@ fn elements<T>(case: &Case, value: impl Fn(u64) -> T) -> ArrayD<T> {
             Content::Nowhere => false,
             Content::FirstHalf => i % n < n / 2,
         };
-        value(if repeats { i / 5 } else { (i + n).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 7 })
+        value(if repeats {
+            i / 5
+        } else {
+            (i + n).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 7
+        })
     })
 }
 
@@ -123,10 +180,15 @@ fn agree<T: PlainElement + PartialEq + std::fmt::Debug>(
 ) -> TestCaseResult {
     let data = elements(case, value);
     let memory = MemoryStore::new();
-    create::<T>(&Storage::from(&memory), case).write(.., &data).expect("a write");
+    create::<T>(&Storage::from(&memory), case)
+        .write(.., &data)
+        .expect("a write");
     let one_thread = RunOptions::default().threads(NonZeroUsize::new(1));
     let open = |storage| open::<T>(case.layout, storage);
-    let arrays = [open(Storage::from(&memory)), open(Storage::from(&memory)).with_options(one_thread)];
+    let arrays = [
+        open(Storage::from(&memory)),
+        open(Storage::from(&memory)).with_options(one_thread),
+    ];
     let asynchronous = AsyncMemoryStore::over(memory.clone(), Latency::default());
     let asynchronous = asynchronous::Array::from(open(Storage::asynchronous(asynchronous)));
     for region in &case.regions {
@@ -137,7 +199,10 @@ fn agree<T: PlainElement + PartialEq + std::fmt::Debug>(
         for array in &arrays {
             prop_assert_eq!(&array.read(region).expect("a read"), &expected);
         }
-        prop_assert_eq!(&block_on(asynchronous.read(region)).expect("a read"), &expected);
+        prop_assert_eq!(
+            &block_on(asynchronous.read(region)).expect("a read"),
+            &expected
+        );
     }
     prop_assert_eq!(&arrays[1].read(..).expect("a read"), &data);
     Ok(())
@@ -177,13 +242,23 @@ fn large_chunks() -> impl Strategy<Value = Case> {
     ];
     let layout = prop::sample::select(vec!["v3", "v2", "v2 big", "v3 sharded"]);
     let shuffle = prop::sample::select(vec![BloscShuffle::None, BloscShuffle::Byte]);
-    let content = prop::sample::select(vec![Content::Everywhere, Content::Nowhere, Content::FirstHalf]);
+    let content = prop::sample::select(vec![
+        Content::Everywhere,
+        Content::Nowhere,
+        Content::FirstHalf,
+    ]);
     (chunks, layout, shuffle, 0..=9u8, 1..40_000usize, content).prop_map(
         |(chunks, layout, shuffle, clevel, blocksize, content)| Case {
             layout,
             // One whole chunk, and the begin of another.
             shape: [&[chunks[0] + 3], &chunks[1..]].concat(),
-            blosc: BloscConfig { cname: BloscCname::Lz4, clevel, shuffle, typesize: None, blocksize },
+            blosc: BloscConfig {
+                cname: BloscCname::Lz4,
+                clevel,
+                shuffle,
+                typesize: None,
+                blocksize,
+            },
             chunks,
             content,
             regions: Vec::new(),
@@ -246,7 +321,11 @@ fn chunks_of_many_blocks_are_stored_where_one_element_is_no_fill_value() {
         let memory = MemoryStore::new();
         let array = create::<u16>(&Storage::from(&memory), &case);
         array.write(.., &elements).expect("a write");
-        assert_eq!(memory.get(&array.units().key(&[0, 0, 0])).is_some(), stored, "{place:?}");
+        assert_eq!(
+            memory.get(&array.units().key(&[0, 0, 0])).is_some(),
+            stored,
+            "{place:?}"
+        );
         assert_eq!(array.read(..).expect("a read"), elements, "{place:?}");
     }
 }

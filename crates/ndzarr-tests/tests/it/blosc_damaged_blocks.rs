@@ -39,7 +39,11 @@ impl OneChunk {
             typesize: None,
             blocksize: 32 << 10,
         };
-        let extent = if by_columns(layout) { [ROW_LEN, ROWS] } else { [ROWS, ROW_LEN] };
+        let extent = if by_columns(layout) {
+            [ROW_LEN, ROWS]
+        } else {
+            [ROWS, ROW_LEN]
+        };
         let chunks = extent.map(|n| n as u64).to_vec();
         let case = Case {
             layout,
@@ -54,14 +58,29 @@ impl OneChunk {
         array.write(.., &elements).expect("a write");
         let key = array.units().key(&[0, 0]);
         // N5 has its own header: mode, number of dimensions, two sizes.
-        let start = if layout.starts_with("N5") { 4 + 2 * 4 } else { 0 };
+        let start = if layout.starts_with("N5") {
+            4 + 2 * 4
+        } else {
+            0
+        };
         let value = memory.get(&key).expect("it is stored");
         assert_eq!(value[start + 2] & 2, 0, "it is compressed");
         assert_eq!(int(&value, start + 4), 2 * ROWS * ROW_LEN);
         let rows_per_block = int(&value, start + 8) / (2 * ROW_LEN);
         let n_blocks = ROWS.div_ceil(rows_per_block);
-        assert!(n_blocks >= 4 && !ROWS.is_multiple_of(rows_per_block), "{rows_per_block}");
-        Self { memory, layout, elements, key, start, rows_per_block, n_blocks }
+        assert!(
+            n_blocks >= 4 && !ROWS.is_multiple_of(rows_per_block),
+            "{rows_per_block}"
+        );
+        Self {
+            memory,
+            layout,
+            elements,
+            key,
+            start,
+            rows_per_block,
+            n_blocks,
+        }
     }
 
     fn change(&self, change: impl FnOnce(&mut [u8])) {
@@ -85,13 +104,19 @@ impl OneChunk {
     /// A part of some rows.
     fn rows(&self, range: Range<usize>) -> Vec<Range<u64>> {
         let rows = range.start as u64..range.end as u64;
-        if by_columns(self.layout) { vec![30..500, rows] } else { vec![rows, 30..500] }
+        if by_columns(self.layout) {
+            vec![30..500, rows]
+        } else {
+            vec![rows, 30..500]
+        }
     }
 
     /// The elements of a region.
     fn expected(&self, region: &[Range<u64>]) -> ArrayD<u16> {
         let slice = |range: &Range<u64>| Slice::from(range.start as isize..range.end as isize);
-        self.elements.slice_each_axis(|axis| slice(&region[axis.axis.0])).to_owned()
+        self.elements
+            .slice_each_axis(|axis| slice(&region[axis.axis.0]))
+            .to_owned()
     }
 }
 
@@ -118,7 +143,10 @@ fn intact(result: Result<ArrayD<u16>, ndzarr::Error>) -> Option<ArrayD<u16>> {
 #[test]
 fn blocks_outside_the_region_are_not_decoded() {
     // A checksum needs the whole chunk anyway.
-    for layout in LAYOUTS.into_iter().filter(|&layout| layout != "v3 with crc32c") {
+    for layout in LAYOUTS
+        .into_iter()
+        .filter(|&layout| layout != "v3 with crc32c")
+    {
         for cname in COMPRESSORS {
             let n_blocks = OneChunk::new(layout, cname).n_blocks;
             for damaged in [0, 2, n_blocks - 1] {
@@ -132,14 +160,26 @@ fn blocks_outside_the_region_are_not_decoded() {
                     let first = block * chunk.rows_per_block;
                     let region = chunk.rows(first + 1..(first + chunk.rows_per_block).min(ROWS));
                     let expected = (block != damaged).then(|| chunk.expected(&region));
-                    let case = format!("{layout}, {cname:?}, block {block} where {damaged} is damaged");
+                    let case =
+                        format!("{layout}, {cname:?}, block {block} where {damaged} is damaged");
                     assert_eq!(intact(array.read(&region)), expected, "{case}");
-                    assert_eq!(intact(block_on(asynchronous.read(&region))), expected, "{case}");
+                    assert_eq!(
+                        intact(block_on(asynchronous.read(&region))),
+                        expected,
+                        "{case}"
+                    );
                 }
-                assert!(intact(array.read(..)).is_none(), "the whole {layout} needs it");
+                assert!(
+                    intact(array.read(..)).is_none(),
+                    "the whole {layout} needs it"
+                );
                 // The same column of all rows.
                 let rows = 0..ROWS as u64;
-                let column = if by_columns(layout) { vec![5..6, rows] } else { vec![rows, 5..6] };
+                let column = if by_columns(layout) {
+                    vec![5..6, rows]
+                } else {
+                    vec![rows, 5..6]
+                };
                 assert!(intact(array.read(&column)).is_none());
             }
         }
@@ -154,9 +194,14 @@ fn a_chunk_with_a_broken_wanted_block_is_filled_and_reported() {
     let options = RunOptions::default().fill_damaged(&report);
     let array = chunk.open().with_options(options);
     let region = chunk.rows(0..2 * chunk.rows_per_block);
-    assert_eq!(array.read(&region).expect("its blocks are whole"), chunk.expected(&region));
+    assert_eq!(
+        array.read(&region).expect("its blocks are whole"),
+        chunk.expected(&region)
+    );
     assert!(report.take().is_empty());
-    let read = array.read(&chunk.rows(1..2 * chunk.rows_per_block + 1)).expect("it is filled");
+    let read = array
+        .read(&chunk.rows(1..2 * chunk.rows_per_block + 1))
+        .expect("it is filled");
     assert!(read.iter().all(|&element| element == 0));
     assert_eq!(report.take().len(), 1);
 }
@@ -165,6 +210,9 @@ fn a_chunk_with_a_broken_wanted_block_is_filled_and_reported() {
 fn starts_of_all_blocks_are_checked() {
     let chunk = OneChunk::new("v3", BloscCname::Lz4);
     chunk.change(|chunk| chunk[16 + 4 * 2..][..4].copy_from_slice(&3u32.to_le_bytes()));
-    let error = chunk.open().read(&chunk.rows(0..2)).expect_err("block 2 begins within the header");
+    let error = chunk
+        .open()
+        .read(&chunk.rows(0..2))
+        .expect_err("block 2 begins within the header");
     assert!(error.to_string().contains("block 2"), "{error}");
 }

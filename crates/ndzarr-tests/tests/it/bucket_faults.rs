@@ -9,7 +9,9 @@ use bytes::Bytes;
 use ndarray::{Array1, Array2, array};
 use ndzarr::codec;
 use ndzarr::store::{Credentials, ObjectStore, RemoteOptions};
-use ndzarr::{AnyNode, Array, ConcurrentUpdate, ErrorKind, MemoryStore, OpenOptions, RunOptions, Storage};
+use ndzarr::{
+    AnyNode, Array, ConcurrentUpdate, ErrorKind, MemoryStore, OpenOptions, RunOptions, Storage,
+};
 use ndzarr_testkit::object_server::{BUCKET, Dialect, Fault, FaultRule, ObjectServer, Request};
 
 pub(crate) type Outcome = Result<(), Box<dyn Error + Send + Sync>>;
@@ -17,14 +19,20 @@ pub(crate) type Outcome = Result<(), Box<dyn Error + Send + Sync>>;
 /// Copies what is in memory to a server.
 fn upload(store: &MemoryStore, server: &ObjectServer) {
     for key in store.keys() {
-        server.objects().put(key.as_str(), store.get(&key).expect("it is listed"));
+        server
+            .objects()
+            .put(key.as_str(), store.get(&key).expect("it is listed"));
     }
 }
 
 /// A sharded array of 4 x 100 numbers, all this one, in one shard of two inner chunks.
 fn sharded(value: u16) -> Result<MemoryStore, ndzarr::Error> {
     let store = MemoryStore::new();
-    let a = Array::<u16>::builder([4, 100]).chunks([4, 50]).shards([4, 100]).codecs([]).create(&store)?;
+    let a = Array::<u16>::builder([4, 100])
+        .chunks([4, 50])
+        .shards([4, 100])
+        .codecs([])
+        .create(&store)?;
     a.write([0..4, 0..100], &Array2::from_elem((4, 100), value))?;
     Ok(store)
 }
@@ -32,12 +40,18 @@ fn sharded(value: u16) -> Result<MemoryStore, ndzarr::Error> {
 /// An array of three numbers, all this one, in one chunk.
 fn one_chunk(value: u16) -> Result<MemoryStore, ndzarr::Error> {
     let store = MemoryStore::new();
-    Array::<u16>::builder([3]).codecs([]).create(&store)?.write([0..3], &Array1::from_elem(3, value))?;
+    Array::<u16>::builder([3])
+        .codecs([])
+        .create(&store)?
+        .write([0..3], &Array1::from_elem(3, value))?;
     Ok(store)
 }
 
 fn web(server: &ObjectServer) -> Result<ObjectStore, ndzarr::store::StoreError> {
-    ObjectStore::http(&server.url(), &RemoteOptions::new().retry_for(Duration::ZERO))
+    ObjectStore::http(
+        &server.url(),
+        &RemoteOptions::new().retry_for(Duration::ZERO),
+    )
 }
 
 fn is_chunk(request: &Request) -> bool {
@@ -56,13 +70,18 @@ fn a_silent_service_is_asked_in_one_round() -> Outcome {
         .read_timeout(Duration::from_millis(200))
         .attempts(2);
     let store = ObjectStore::s3(BUCKET, "", &options)?;
-    let error = AnyNode::open((Storage::from(store), "a")).err().ok_or("nothing answers")?;
+    let error = AnyNode::open((Storage::from(store), "a"))
+        .err()
+        .ok_or("nothing answers")?;
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
     let mut times: BTreeMap<String, usize> = BTreeMap::new();
     for received in server.requests() {
         *times.entry(received.request.target).or_default() += 1;
     }
-    assert!(!times.is_empty() && times.values().all(|n| *n == 2), "{times:?}");
+    assert!(
+        !times.is_empty() && times.values().all(|n| *n == 2),
+        "{times:?}"
+    );
     Ok(())
 }
 
@@ -101,7 +120,14 @@ fn rs_10_without_etags_a_writer_is_noticed_by_time_or_size_or_not_at_all() -> Ou
     server.forget();
     let read = Array::<u16>::open(&web(&server)?)?.read([0..1, 49..51])?;
     assert_eq!(read, array![[3, 3]]);
-    assert_eq!(server.requests().iter().filter(|received| is_chunk(&received.request)).count(), 2);
+    assert_eq!(
+        server
+            .requests()
+            .iter()
+            .filter(|received| is_chunk(&received.request))
+            .count(),
+        2
+    );
     Ok(())
 }
 
@@ -111,12 +137,17 @@ fn rs_11_values_of_one_second_and_size_look_the_same_to_nginx() -> Outcome {
     server.objects().hold_clock();
     upload(&one_chunk(1)?, &server);
     let cache = ndzarr::Cache::new(1 << 20);
-    let a = OpenOptions::new().cache(&cache).open_array::<u16>(&web(&server)?)?;
+    let a = OpenOptions::new()
+        .cache(&cache)
+        .open_array::<u16>(&web(&server)?)?;
     assert_eq!(a.read(..)?, array![1, 1, 1].into_dyn());
     upload(&one_chunk(2)?, &server);
     // The chunk in the cache seems to be current.
     assert_eq!(a.read(..)?, array![1, 1, 1].into_dyn());
-    assert_eq!(Array::<u16>::open(&web(&server)?)?.read(..)?, array![2, 2, 2].into_dyn());
+    assert_eq!(
+        Array::<u16>::open(&web(&server)?)?.read(..)?,
+        array![2, 2, 2].into_dyn()
+    );
     Ok(())
 }
 
@@ -127,7 +158,9 @@ fn rs_11_values_without_etag_and_time_are_not_cached() -> Outcome {
     server.faults([FaultRule::always(Fault::NoEtag)]);
     upload(&one_chunk(1)?, &server);
     let cache = ndzarr::Cache::new(1 << 20);
-    let a = OpenOptions::new().cache(&cache).open_array::<u16>(&web(&server)?)?;
+    let a = OpenOptions::new()
+        .cache(&cache)
+        .open_array::<u16>(&web(&server)?)?;
     assert_eq!(a.read(..)?, array![1, 1, 1].into_dyn());
     upload(&one_chunk(2)?, &server);
     assert_eq!(a.read(..)?, array![2, 2, 2].into_dyn());
@@ -139,22 +172,42 @@ fn rs_13_flipped_bits_are_found_by_a_checksum() -> Outcome {
     let server = ObjectServer::start(Dialect::S3);
     let store = MemoryStore::new();
     let codecs = [codec::crc32c()];
-    let a = Array::<u16>::builder([4, 100]).chunks([4, 50]).codecs(codecs).create(&store)?;
+    let a = Array::<u16>::builder([4, 100])
+        .chunks([4, 50])
+        .codecs(codecs)
+        .create(&store)?;
     a.write([0..4, 0..100], &Array2::from_elem((4, 100), 7))?;
     upload(&store, &server);
-    let options = RemoteOptions::new().endpoint(server.url()).retry_for(Duration::ZERO);
+    let options = RemoteOptions::new()
+        .endpoint(server.url())
+        .retry_for(Duration::ZERO);
     let remote = ObjectStore::s3(BUCKET, "", &options)?;
     let a = Array::<u16>::open(&remote)?;
     server.faults([FaultRule::always(Fault::Corrupt).only_if(is_chunk)]);
     let error = a.read(..).expect_err("a bit is wrong");
-    assert_eq!((error.kind(), error.codec()), (ErrorKind::Corrupt, Some("crc32c")), "{error}");
+    assert_eq!(
+        (error.kind(), error.codec()),
+        (ErrorKind::Corrupt, Some("crc32c")),
+        "{error}"
+    );
     // Whole values that lack a byte, and shards that do, have no values either.
-    for fault in [Fault::Short, Fault::Long(1), Fault::Truncate, Fault::TruncateFin] {
+    for fault in [
+        Fault::Short,
+        Fault::Long(1),
+        Fault::Truncate,
+        Fault::TruncateFin,
+    ] {
         server.faults([FaultRule::always(fault.clone()).only_if(is_chunk)]);
         assert!(a.read(..).is_err(), "{fault:?}");
     }
     upload(&sharded(7)?, &server);
-    for fault in [Fault::Short, Fault::Long(1), Fault::Truncate, Fault::TruncateFin, Fault::WrongRange] {
+    for fault in [
+        Fault::Short,
+        Fault::Long(1),
+        Fault::Truncate,
+        Fault::TruncateFin,
+        Fault::WrongRange,
+    ] {
         server.faults([FaultRule::always(fault.clone()).only_if(is_chunk)]);
         let read = Array::<u16>::open(&remote)?.read([0..1, 0..1]);
         assert!(read.is_err(), "{fault:?}: {read:?}");
@@ -167,7 +220,10 @@ fn rs_14_a_shard_is_read_whole_once_from_a_server_that_ignores_ranges() -> Outco
     let server = ObjectServer::start(Dialect::Http);
     let store = MemoryStore::new();
     let expected = Array2::from_shape_fn((40, 100), |(y, x)| (y * 100 + x) as u16);
-    let a = Array::<u16>::builder([40, 100]).chunks([4, 10]).shards([40, 100]).create(&store)?;
+    let a = Array::<u16>::builder([40, 100])
+        .chunks([4, 10])
+        .shards([40, 100])
+        .create(&store)?;
     a.write([0..40, 0..100], &expected)?;
     upload(&store, &server);
     server.faults([FaultRule::always(Fault::NoRange)]);
@@ -178,7 +234,11 @@ fn rs_14_a_shard_is_read_whole_once_from_a_server_that_ignores_ranges() -> Outco
         let y = y as usize;
         assert_eq!(row, expected.slice(ndarray::s![y..y + 1, 5..95]));
     }
-    let bodies = server.requests().iter().filter(|received| received.request.method == "GET").count();
+    let bodies = server
+        .requests()
+        .iter()
+        .filter(|received| received.request.method == "GET")
+        .count();
     assert_eq!(bodies, 2, "{:?}", server.traffic());
     Ok(())
 }
@@ -203,17 +263,26 @@ fn rs_05_updates_are_refused_where_conditions_are_ignored() -> Outcome {
     refused(opened.set_attribute("unit", "nm"));
     refused(opened.append(0, &array![5]));
     refused(opened.resize([2]));
-    assert_eq!(Array::<u16>::open(&url)?.read(..)?, array![1, 2, 3, 4].into_dyn());
+    assert_eq!(
+        Array::<u16>::open(&url)?.read(..)?,
+        array![1, 2, 3, 4].into_dyn()
+    );
     assert!(Array::<u16>::open(&url)?.attributes().is_empty());
-    let last_writer_wins =
-        opened.with_options(RunOptions::default().concurrent_update(ConcurrentUpdate::LastWriterWins));
+    let last_writer_wins = opened
+        .with_options(RunOptions::default().concurrent_update(ConcurrentUpdate::LastWriterWins));
     last_writer_wins.write([0..2], &array![5, 6])?;
     last_writer_wins.write([0..4], &array![0, 0, 0, 0])?;
-    let deletions = server.requests().into_iter().filter(|received| received.request.method == "DELETE");
+    let deletions = server
+        .requests()
+        .into_iter()
+        .filter(|received| received.request.method == "DELETE");
     for received in deletions {
         assert_eq!(received.request.header("if-match"), None);
     }
-    assert_eq!(Array::<u16>::open(&url)?.read(..)?, array![0, 0, 0, 0].into_dyn());
+    assert_eq!(
+        Array::<u16>::open(&url)?.read(..)?,
+        array![0, 0, 0, 0].into_dyn()
+    );
     Ok(())
 }
 
@@ -223,14 +292,23 @@ fn rs_05_a_resize_that_cannot_be_published_erases_nothing() -> Outcome {
     let server = ObjectServer::start(Dialect::S3);
     server.faults([FaultRule::always(Fault::NoConditions).of(&["PUT"])]);
     let url = format!("s3+{}/{BUCKET}/a", server.url());
-    Array::<u16>::builder([8]).chunks([2]).create(&url)?.write([0..8], &Array1::from_iter(1..9))?;
+    Array::<u16>::builder([8])
+        .chunks([2])
+        .create(&url)?
+        .write([0..8], &Array1::from_iter(1..9))?;
     let mut a = Array::<u16>::open(&url)?;
     let error = a.resize([4]).expect_err("another writer could be undone");
     assert_eq!(error.kind(), ErrorKind::NoLocking, "{error}");
     for chunk in 0..4 {
-        assert!(server.objects().get(&format!("a/c/{chunk}")).is_some(), "chunk {chunk}");
+        assert!(
+            server.objects().get(&format!("a/c/{chunk}")).is_some(),
+            "chunk {chunk}"
+        );
     }
-    assert_eq!(Array::<u16>::open(&url)?.read(..)?, Array1::from_iter(1..9).into_dyn());
+    assert_eq!(
+        Array::<u16>::open(&url)?.read(..)?,
+        Array1::from_iter(1..9).into_dyn()
+    );
     Ok(())
 }
 
@@ -238,9 +316,13 @@ fn rs_05_a_resize_that_cannot_be_published_erases_nothing() -> Outcome {
 fn rs_39_an_error_has_everything_that_a_service_desk_asks_for() -> Outcome {
     let server = ObjectServer::start(Dialect::S3);
     let options = RemoteOptions::new().endpoint(server.url());
-    let signed = options.clone().credentials(Credentials::key("an-id", "hidden"));
+    let signed = options
+        .clone()
+        .credentials(Credentials::key("an-id", "hidden"));
     let store = |options| ObjectStore::s3(BUCKET, "volumes", options);
-    Array::<u16>::builder([4]).create(store(&options)?)?.write([0..4], &array![1, 2, 3, 4])?;
+    Array::<u16>::builder([4])
+        .create(store(&options)?)?
+        .write([0..4], &array![1, 2, 3, 4])?;
     let without_credentials = Array::<u16>::open(store(&options)?)?;
     let with_credentials = Array::<u16>::open(store(&signed)?)?;
     server.faults([FaultRule::always(Fault::Status(403))]);

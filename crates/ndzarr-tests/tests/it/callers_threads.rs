@@ -21,8 +21,13 @@ enum Spread {
     Nested,
 }
 
-const SPREADS: [Spread; 5] =
-    [Spread::ParIter, Spread::ParBridge, Spread::Join, Spread::Scope, Spread::Nested];
+const SPREADS: [Spread; 5] = [
+    Spread::ParIter,
+    Spread::ParBridge,
+    Spread::Join,
+    Spread::Scope,
+    Spread::Nested,
+];
 
 /// Runs `each` for all numbers below `n` on a pool of `threads` threads.
 fn call_each(spread: Spread, threads: usize, n: u64, each: impl Fn(u64) + Send + Sync) {
@@ -31,10 +36,16 @@ fn call_each(spread: Spread, threads: usize, n: u64, each: impl Fn(u64) + Send +
         match range.end - range.start {
             0 => {}
             1 => each(range.start),
-            _ => drop(rayon::join(|| halves(range.start..middle, each), || halves(middle..range.end, each))),
+            _ => drop(rayon::join(
+                || halves(range.start..middle, each),
+                || halves(middle..range.end, each),
+            )),
         }
     }
-    let pool = ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .expect("a pool");
     pool.install(|| match spread {
         Spread::ParIter => (0..n).into_par_iter().for_each(&each),
         Spread::ParBridge => (0..n).par_bridge().for_each(&each),
@@ -48,9 +59,16 @@ fn call_each(spread: Spread, threads: usize, n: u64, each: impl Fn(u64) + Send +
             })
         }),
         Spread::Nested => {
-            let inner = ThreadPoolBuilder::new().num_threads(2).build().expect("a pool");
+            let inner = ThreadPoolBuilder::new()
+                .num_threads(2)
+                .build()
+                .expect("a pool");
             (0..4u64).into_par_iter().for_each(|part| {
-                inner.install(|| (part * n / 4..(part + 1) * n / 4).into_par_iter().for_each(&each));
+                inner.install(|| {
+                    (part * n / 4..(part + 1) * n / 4)
+                        .into_par_iter()
+                        .for_each(&each)
+                });
             });
         }
     });
@@ -80,13 +98,19 @@ fn planes_of(array: &Array<u16>) -> Vec<u16> {
         .collect()
 }
 
-fn with_each_spread(what: &'static str, run: impl Fn(Spread, usize, &Path) + Send + Sync + Copy + 'static) {
+fn with_each_spread(
+    what: &'static str,
+    run: impl Fn(Spread, usize, &Path) + Send + Sync + Copy + 'static,
+) {
     for spread in SPREADS {
         for threads in [1, 2, 8] {
-            ends(&format!("{what}, {spread:?} on {threads} threads"), move || {
-                let folder = tempfile::tempdir().expect("a folder");
-                run(spread, threads, folder.path());
-            });
+            ends(
+                &format!("{what}, {spread:?} on {threads} threads"),
+                move || {
+                    let folder = tempfile::tempdir().expect("a folder");
+                    run(spread, threads, folder.path());
+                },
+            );
         }
     }
 }
@@ -95,7 +119,10 @@ fn with_each_spread(what: &'static str, run: impl Fn(Spread, usize, &Path) + Sen
 fn writes_of_parts_of_shared_shards_lose_nothing() {
     with_each_spread("writing", |spread, threads, folder| {
         let a = sharded(folder, 40);
-        call_each(spread, threads, 40, |z| a.write([z..z + 1, 0..24, 0..24], &plane(z)).expect("a write"));
+        call_each(spread, threads, 40, |z| {
+            a.write([z..z + 1, 0..24, 0..24], &plane(z))
+                .expect("a write")
+        });
         assert_eq!(planes_of(&a), (1..=40).collect::<Vec<u16>>());
     });
 }
@@ -104,7 +131,9 @@ fn writes_of_parts_of_shared_shards_lose_nothing() {
 fn appends_lose_nothing() {
     with_each_spread("appending", |spread, threads, folder| {
         let a = sharded(folder, 0);
-        call_each(spread, threads, 24, |z| a.clone().append(0, &plane(z)).expect("an append"));
+        call_each(spread, threads, 24, |z| {
+            a.clone().append(0, &plane(z)).expect("an append")
+        });
         let mut all = planes_of(&Array::open((folder, "a")).expect("the array"));
         all.sort_unstable();
         assert_eq!(all, (1..=24).collect::<Vec<u16>>());
@@ -135,9 +164,15 @@ fn changes_of_attributes_lose_nothing() {
         call_each(spread, threads, 24, |i| {
             let mut attributes = serde_json::Map::new();
             attributes.insert(format!("k{i}"), json!(i));
-            group.clone().merge_attributes(attributes.into()).expect("a change");
+            group
+                .clone()
+                .merge_attributes(attributes.into())
+                .expect("a change");
         });
-        assert_eq!(Group::open(folder).expect("the group").attributes().len(), 24);
+        assert_eq!(
+            Group::open(folder).expect("the group").attributes().len(),
+            24
+        );
     });
 }
 
@@ -148,7 +183,11 @@ fn shard_writers_lose_nothing() {
         call_each(spread, threads, 12, |i| {
             let writer = a.shard_writer(&[i % 3, 0, 0]).expect("a writer");
             for chunk in writer.chunks() {
-                let shape: Vec<usize> = chunk.ranges.iter().map(|r| (r.end - r.start) as usize).collect();
+                let shape: Vec<usize> = chunk
+                    .ranges
+                    .iter()
+                    .map(|r| (r.end - r.start) as usize)
+                    .collect();
                 writer
                     .write_chunk(&chunk.index, &ndarray::ArrayD::from_elem(shape, 5))
                     .expect("an inner chunk");
@@ -166,11 +205,16 @@ fn copies_are_complete() {
         a.fill(.., 7).expect("a fill");
         call_each(spread, threads, 4, |i| {
             let target = FsStore::new(folder.join(format!("copy-{i}")));
-            copy((folder, "a"), (target, "a"), &CopyOptions::new().format(Format::Zarr2))
-                .expect("a conversion");
+            copy(
+                (folder, "a"),
+                (target, "a"),
+                &CopyOptions::new().format(Format::Zarr2),
+            )
+            .expect("a conversion");
         });
         for i in 0..4 {
-            let copy = Array::<u16>::open((folder.join(format!("copy-{i}")).as_path(), "a")).expect("a copy");
+            let copy = Array::<u16>::open((folder.join(format!("copy-{i}")).as_path(), "a"))
+                .expect("a copy");
             assert_eq!(planes_of(&copy), [7; 20]);
         }
     });
@@ -181,13 +225,18 @@ fn blocking_calls_on_a_runtime_lose_nothing() {
     ends("tokio", || {
         let folder = tempfile::tempdir().expect("a folder");
         let a = sharded(folder.path(), 40);
-        let runtime =
-            tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().expect("a runtime");
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .build()
+            .expect("a runtime");
         runtime.block_on(async {
             let mut tasks = Vec::new();
             for z in 0..40 {
                 let a = a.clone();
-                let write = move || a.write([z..z + 1, 0..24, 0..24], &plane(z)).expect("a write");
+                let write = move || {
+                    a.write([z..z + 1, 0..24, 0..24], &plane(z))
+                        .expect("a write")
+                };
                 tasks.push(if z % 2 == 0 {
                     tokio::task::spawn_blocking(write)
                 } else {
@@ -208,7 +257,9 @@ fn futures_in_tasks_lose_nothing() {
         for threads in [0, 2] {
             let runtime = match threads {
                 0 => tokio::runtime::Builder::new_current_thread().build(),
-                n => tokio::runtime::Builder::new_multi_thread().worker_threads(n).build(),
+                n => tokio::runtime::Builder::new_multi_thread()
+                    .worker_threads(n)
+                    .build(),
             };
             let folder = tempfile::tempdir().expect("a folder");
             let a = sharded(folder.path(), 0);
@@ -240,7 +291,9 @@ fn futures_are_send() {
 
     fn send<T: Send>(_: T) {}
     let store = ndzarr::MemoryStore::new();
-    let a = ndzarr::Array::<u8>::builder([4, 4]).chunks([2, 2]).shards([4, 4]);
+    let a = ndzarr::Array::<u8>::builder([4, 4])
+        .chunks([2, 2])
+        .shards([4, 4]);
     let mut a = Array::from(a.create((&store, "a")).expect("an array"));
     let data = Array2::<u8>::zeros((1, 4));
     let all = Array2::<u8>::zeros((4, 4)).into_dyn();
@@ -270,7 +323,9 @@ fn futures_are_send() {
     send(appender.push(&data));
     send(appender.publish());
     send(appender.finish());
-    let writer = ndzarr::Array::from(a.clone()).shard_writer(&[0, 0]).expect("a writer");
+    let writer = ndzarr::Array::from(a.clone())
+        .shard_writer(&[0, 0])
+        .expect("a writer");
     let writer = ndzarr::asynchronous::ShardWriter::from(writer);
     send(writer.write_chunk(&[0, 0], &data));
     send(writer.finish());
@@ -297,5 +352,9 @@ fn futures_are_send() {
     send(group.consolidate());
     send(group.erase("a"));
     send(group.erase_self());
-    send(copy((&store, "a"), (&store, "z"), &CopyOptions::new().format(Format::Zarr2)));
+    send(copy(
+        (&store, "a"),
+        (&store, "z"),
+        &CopyOptions::new().format(Format::Zarr2),
+    ));
 }

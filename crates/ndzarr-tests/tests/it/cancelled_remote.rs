@@ -24,28 +24,50 @@ fn a_cancelled_call_does_not_wait_for_a_silent_server() -> Result<(), Error> {
     server.objects().put("g.zip", "no archive");
     // They have no options: the cancellation is that of the thread.
     let without_options: [(&str, Call); 6] = [
-        ("open an array", |root, _, _| Array::<u8>::open(format!("{root}/a")).map(drop)),
+        ("open an array", |root, _, _| {
+            Array::<u8>::open(format!("{root}/a")).map(drop)
+        }),
         ("open a group", |root, _, _| Group::open(root).map(drop)),
-        ("open an archive", |root, _, _| Group::open(format!("{root}.zip|zip:")).map(drop)),
-        ("create an array", |root, _, _| Array::<u8>::builder([1]).create(format!("{root}/b")).map(drop)),
-        ("create a group", |root, _, _| Group::create(format!("{root}/b"), Format::Zarr3).map(drop)),
-        ("walk", |_, group, _| group.with_options(RunOptions::default()).walk().map(drop)),
+        ("open an archive", |root, _, _| {
+            Group::open(format!("{root}.zip|zip:")).map(drop)
+        }),
+        ("create an array", |root, _, _| {
+            Array::<u8>::builder([1])
+                .create(format!("{root}/b"))
+                .map(drop)
+        }),
+        ("create a group", |root, _, _| {
+            Group::create(format!("{root}/b"), Format::Zarr3).map(drop)
+        }),
+        ("walk", |_, group, _| {
+            group.with_options(RunOptions::default()).walk().map(drop)
+        }),
     ];
     let with_options: [(&str, Call); 14] = [
         ("read", |_, _, a| a.read(..).map(drop)),
-        ("read into", |_, _, a| a.read_into([0..8], &mut arr1(&[0; 8]))),
-        ("read many", |_, _, a| a.read_many([[0..2], [5..6]]).map(drop)),
+        ("read into", |_, _, a| {
+            a.read_into([0..8], &mut arr1(&[0; 8]))
+        }),
+        ("read many", |_, _, a| {
+            a.read_many([[0..2], [5..6]]).map(drop)
+        }),
         ("write", |_, _, a| a.write([0..8], &arr1(&[2; 8]))),
         ("write a part", |_, _, a| a.write([1..3], &arr1(&[2; 2]))),
         ("fill", |_, _, a| a.fill(.., 2)),
         ("append", |_, _, mut a| a.append(0, &arr1(&[1]))),
         ("shrink", |_, _, mut a| a.resize([2])),
-        ("attributes", |_, _, mut a| a.merge_attributes(json!({"n": 1}))),
+        ("attributes", |_, _, mut a| {
+            a.merge_attributes(json!({"n": 1}))
+        }),
         ("refresh", |_, _, mut a| a.refresh()),
         ("stored units", |_, _, a| a.units().stored().map(drop)),
-        ("fold", |_, _, a| par_fold(&a, || 0, |n, _, _| n + 1, |a, b| a + b).map(drop)),
+        ("fold", |_, _, a| {
+            par_fold(&a, || 0, |n, _, _| n + 1, |a, b| a + b).map(drop)
+        }),
         ("children", |_, group, _| group.children().map(drop)),
-        ("create in a group", |_, group, _| group.create_array("b", Array::<u8>::builder([1])).map(drop)),
+        ("create in a group", |_, group, _| {
+            group.create_array("b", Array::<u8>::builder([1])).map(drop)
+        }),
     ];
     for (what, call, has_options) in without_options
         .iter()
@@ -66,13 +88,19 @@ fn a_cancelled_call_does_not_wait_for_a_silent_server() -> Result<(), Error> {
         let (ended, end) = channel();
         let thread = thread::spawn(move || {
             let call = || call(&root, own_group, own_array);
-            let output = if has_options { call() } else { scope.scope(call) };
+            let output = if has_options {
+                call()
+            } else {
+                scope.scope(call)
+            };
             // The test may have given up.
             let _ = ended.send(output);
         });
         held.wait_for(1);
         cancel.cancel();
-        let output = end.recv_timeout(LONG).unwrap_or_else(|_| panic!("{what}: it waits for the server"));
+        let output = end
+            .recv_timeout(LONG)
+            .unwrap_or_else(|_| panic!("{what}: it waits for the server"));
         let error = output.expect_err(what);
         assert_eq!(error.kind(), ErrorKind::Cancelled, "{what}: {error:?}");
         thread.join().expect("it does not panic");

@@ -1,5 +1,5 @@
-//! Asynchronous changes of blocking stores: they queue for a few threads, and none waits for the task
-//! that polls another.
+//! Asynchronous changes of blocking stores: they queue for a few threads, and none waits for the
+//! task that polls another.
 
 use std::sync::{Arc, Mutex, mpsc};
 use std::task::Poll;
@@ -11,7 +11,8 @@ use ndarray::Array1;
 use ndzarr::codec::{BytesToBytes, CodecError, Dst, Workspace};
 use ndzarr::store::{Key, Locked, Wait, ZipWriter};
 use ndzarr::{
-    Array, Cancel, CodecRegistry, Error, ErrorKind, FsStore, RunOptions, Storage, Store, asynchronous, codec,
+    Array, Cancel, CodecRegistry, Error, ErrorKind, FsStore, RunOptions, Storage, Store,
+    asynchronous, codec,
 };
 use ndzarr_testkit::{block_on, forward};
 
@@ -31,7 +32,9 @@ pub(crate) fn ends_within<R: Send + 'static>(
 ) -> R {
     let (send, receive) = mpsc::channel();
     thread::spawn(move || drop(send.send(work())));
-    receive.recv_timeout(Duration::from_secs(seconds)).unwrap_or_else(|_| panic!("{what} hangs"))
+    receive
+        .recv_timeout(Duration::from_secs(seconds))
+        .unwrap_or_else(|_| panic!("{what} hangs"))
 }
 
 /// A codec that waits at a gate to encode.
@@ -65,9 +68,13 @@ impl BytesToBytes for AtGate {
 /// An array whose chunks are encoded once the gate is open.
 fn gated(storage: &Storage, gate: &Gate) -> Array<u8> {
     let gate = gate.clone();
-    let registry = CodecRegistry::new().with("example.gate", move |_| Ok(Arc::new(AtGate(gate.clone()))));
+    let registry =
+        CodecRegistry::new().with("example.gate", move |_| Ok(Arc::new(AtGate(gate.clone()))));
     let codecs = [codec::named("example.gate", serde_json::json!({}))];
-    let array = Array::<u8>::builder([0]).chunks([64]).codecs(codecs).registry(registry);
+    let array = Array::<u8>::builder([0])
+        .chunks([64])
+        .codecs(codecs)
+        .registry(registry);
     array.create((storage, "a")).expect("a new array")
 }
 
@@ -85,7 +92,11 @@ fn during_an_append(
         gate.wait_for(1);
         let cancel = Cancel::new();
         waits.try_iter().for_each(drop);
-        let changed = change(a.with_options(RunOptions::default().cancel(cancel.clone())), cancel, waits);
+        let changed = change(
+            a.with_options(RunOptions::default().cancel(cancel.clone())),
+            cancel,
+            waits,
+        );
         // Only now may the append go on.
         gate.open();
         append.join().expect("no panic").expect("an append");
@@ -122,10 +133,15 @@ fn a_wait_for_the_document_of_a_future_ends_at_its_limit() {
 
 /// An append to one store whose progress is logged in an array of another one.
 fn appends_with_a_log(first: &Storage, second: &Storage) -> Result<(), Error> {
-    let log = Array::<u64>::builder([0]).chunks([16]).create((second, "a"))?;
+    let log = Array::<u64>::builder([0])
+        .chunks([16])
+        .create((second, "a"))?;
     let log = Mutex::new(log);
     let write = move |progress: ndzarr::Progress| {
-        log.lock().expect("no panic").append(0, &[progress.done]).expect("an append");
+        log.lock()
+            .expect("no panic")
+            .append(0, &[progress.done])
+            .expect("an append");
     };
     let a = Array::<u8>::builder([0]).chunks([4]).create((first, "a"))?;
     let mut a = asynchronous::Array::from(a.with_options(RunOptions::default().progress(write)));
@@ -136,8 +152,9 @@ fn appends_with_a_log(first: &Storage, second: &Storage) -> Result<(), Error> {
 fn two_archives_of_one_name_are_not_one() {
     ends("an append", || {
         let folder = tempfile::tempdir().expect("a folder");
-        let archive =
-            || Storage::from(ZipWriter::create_file(folder.path().join("a.zip")).expect("an archive"));
+        let archive = || {
+            Storage::from(ZipWriter::create_file(folder.path().join("a.zip")).expect("an archive"))
+        };
         appends_with_a_log(&archive(), &archive()).expect("an append");
     });
 }
@@ -149,7 +166,8 @@ fn two_folders_of_one_name_are_not_one() {
 
     ends("an append", || {
         let folder = tempfile::tempdir().expect("a folder");
-        let of = |name: &[u8]| Storage::folder(folder.path().join(std::ffi::OsStr::from_bytes(name)));
+        let of =
+            |name: &[u8]| Storage::folder(folder.path().join(std::ffi::OsStr::from_bytes(name)));
         let first = of(b"M\xfcller");
         let second = of(b"M\xf6ller");
         assert_eq!(first.name(), second.name());
@@ -173,7 +191,10 @@ impl Store for Renamed {
 fn a_blocking_call_ends_while_a_future_holds_its_document_under_another_name() {
     ends("the change", || {
         let folder = tempfile::tempdir().expect("a folder");
-        let a = Array::<u8>::builder([0]).chunks([4]).create((folder.path(), "a")).expect("a new array");
+        let a = Array::<u8>::builder([0])
+            .chunks([4])
+            .create((folder.path(), "a"))
+            .expect("a new array");
         let mut a = asynchronous::Array::from(a);
         let other = Storage::blocking(Renamed(FsStore::new(folder.path())));
         let mut b = Array::<u8>::open((other, "a")).expect("the array");
@@ -209,10 +230,16 @@ type Change = fn(Array<u8>) -> Result<(), Error>;
 const CHANGES: [(&str, Change); 4] = [
     ("append", |mut a| a.append(0, &[1; 8])),
     ("append, a future", |a| {
-        block_on(async { asynchronous::Array::from(a).append(0, &Array1::from_elem(8, 1)).await })
+        block_on(async {
+            asynchronous::Array::from(a)
+                .append(0, &Array1::from_elem(8, 1))
+                .await
+        })
     }),
     ("resize", |mut a| a.resize([4])),
-    ("resize, a future", |a| block_on(async { asynchronous::Array::from(a).resize([4]).await })),
+    ("resize, a future", |a| {
+        block_on(async { asynchronous::Array::from(a).resize([4]).await })
+    }),
 ];
 
 /// The codec is not waited for, neither by a future nor by a blocking call.
@@ -228,13 +255,19 @@ fn a_cancelled_change_frees_its_document_at_once() {
             a.append(0, &[7; 64]).expect("an append");
             gate.shut();
             let cancel = Cancel::new();
-            let first = a.clone().with_options(RunOptions::default().cancel(cancel.clone()));
+            let first = a
+                .clone()
+                .with_options(RunOptions::default().cancel(cancel.clone()));
             let call = thread::spawn(move || change(first));
             gate.wait_for(2);
             cancel.cancel();
-            a.set_attribute("k", &1).expect("the document is free, and the gate is shut");
+            a.set_attribute("k", &1)
+                .expect("the document is free, and the gate is shut");
             gate.open();
-            let error = call.join().expect("no panic").expect_err("it was cancelled");
+            let error = call
+                .join()
+                .expect("no panic")
+                .expect_err("it was cancelled");
             assert_eq!(error.kind(), ErrorKind::Cancelled, "{what}");
             assert!(a.read(..).expect("elements").iter().eq(&[7; 64]), "{what}");
         });

@@ -11,7 +11,8 @@ use ndarray::Array1;
 use ndzarr::codec::{BytesToBytes, CodecError, Dst, Workspace};
 use ndzarr::store::{Key, Locked, StoreError, Wait};
 use ndzarr::{
-    Array, Cancel, CodecRegistry, ErrorKind, FsStore, RunOptions, Storage, Store, asynchronous, codec,
+    Array, Cancel, CodecRegistry, ErrorKind, FsStore, RunOptions, Storage, Store, asynchronous,
+    codec,
 };
 use ndzarr_testkit::{block_on, forward, in_own_process};
 
@@ -42,15 +43,23 @@ fn changes_that_queue_leave_at_once_with_what_they_hold() {
     in_own_process!();
     let folder = tempfile::tempdir().expect("a folder");
     let gate = Gate::default();
-    Array::<u8>::builder([4]).create((folder.path(), "a")).expect("a new array");
-    let store = Arc::new(Hung { inner: FsStore::new(folder.path()), gate: gate.clone() });
+    Array::<u8>::builder([4])
+        .create((folder.path(), "a"))
+        .expect("a new array");
+    let store = Arc::new(Hung {
+        inner: FsStore::new(folder.path()),
+        gate: gate.clone(),
+    });
     let held = Arc::downgrade(&store);
     let cancel = Cancel::new();
     let a = Array::<u8>::open((Storage::blocking(store), "a")).expect("the array");
     let a = asynchronous::Array::from(a.with_options(RunOptions::default().cancel(cancel.clone())));
     let mut context = Context::from_waker(Waker::noop());
     let mut handles = vec![a; 1000];
-    let mut changes: Vec<_> = handles.iter_mut().map(|a| Box::pin(a.set_attribute("k", &1))).collect();
+    let mut changes: Vec<_> = handles
+        .iter_mut()
+        .map(|a| Box::pin(a.set_attribute("k", &1)))
+        .collect();
     for change in &mut changes {
         assert!(change.as_mut().poll(&mut context).is_pending());
     }
@@ -59,7 +68,10 @@ fn changes_that_queue_leave_at_once_with_what_they_hold() {
     let mut ended = 0;
     for change in &mut changes {
         if let Poll::Ready(result) = change.as_mut().poll(&mut context) {
-            assert_eq!(result.expect_err("it was cancelled").kind(), ErrorKind::Cancelled);
+            assert_eq!(
+                result.expect_err("it was cancelled").kind(),
+                ErrorKind::Cancelled
+            );
             ended += 1;
         }
     }
@@ -92,19 +104,26 @@ impl BytesToBytes for Logs {
     }
 }
 
-/// All threads wait for a document whose holder waits for a change, which must not queue after them: each
-/// of these would wait 640 ms for another thread.
+/// All threads wait for a document whose holder waits for a change, which must not queue after
+/// them: each of these would wait 640 ms for another thread.
 #[test]
 fn a_change_within_one_that_others_wait_for_ends() {
     ends_within(20, "the appends", || {
         let folder = tempfile::tempdir().expect("a folder");
         let storage = Storage::folder(folder.path());
-        let log = Array::<u8>::builder([0]).chunks([64]).create((&storage, "log")).expect("a new array");
+        let log = Array::<u8>::builder([0])
+            .chunks([64])
+            .create((&storage, "log"))
+            .expect("a new array");
         let log = asynchronous::Array::from(log);
-        let registry =
-            CodecRegistry::new().with("example.logs", move |_| Ok(Arc::new(Logs(Mutex::new(log.clone())))));
+        let registry = CodecRegistry::new().with("example.logs", move |_| {
+            Ok(Arc::new(Logs(Mutex::new(log.clone()))))
+        });
         let codecs = [codec::named("example.logs", serde_json::json!({}))];
-        let a = Array::<u8>::builder([0]).chunks([4]).codecs(codecs).registry(registry);
+        let a = Array::<u8>::builder([0])
+            .chunks([4])
+            .codecs(codecs)
+            .registry(registry);
         let a = asynchronous::Array::from(a.create((&storage, "a")).expect("a new array"));
         let append = |n: u8| {
             let mut a = a.clone();
@@ -131,9 +150,16 @@ mod counted {
     /// How many threads of the library this process has, outside its pool and in it.
     fn threads() -> [usize; 2] {
         let mut counts = HashMap::new();
-        for task in fs::read_dir("/proc/self/task").expect("a folder of threads").flatten() {
-            let Ok(name) = fs::read_to_string(task.path().join("comm")) else { continue };
-            let Some(name) = name.trim().strip_prefix("ndzarr-") else { continue };
+        for task in fs::read_dir("/proc/self/task")
+            .expect("a folder of threads")
+            .flatten()
+        {
+            let Ok(name) = fs::read_to_string(task.path().join("comm")) else {
+                continue;
+            };
+            let Some(name) = name.trim().strip_prefix("ndzarr-") else {
+                continue;
+            };
             let of_pool = name == "extra" || name.bytes().all(|byte| byte.is_ascii_digit());
             *counts.entry(of_pool).or_default() += 1;
         }
@@ -159,12 +185,20 @@ mod counted {
             count.join().expect("no panic")
         });
         let elapsed = start.elapsed();
-        println!("{what}: {elapsed:?}, {} threads, and {} of the pool", most[0], most[1]);
-        assert!(most[0] <= most_allowed(elapsed), "{} threads in {elapsed:?}", most[0]);
+        println!(
+            "{what}: {elapsed:?}, {} threads, and {} of the pool",
+            most[0], most[1]
+        );
+        assert!(
+            most[0] <= most_allowed(elapsed),
+            "{} threads in {elapsed:?}",
+            most[0]
+        );
     }
 
-    /// 16 threads, one that looks after the changes that wait, and those that replaced others where the
-    /// machine was busy: six after 10 to 320 ms without a change that began, each further one after 640.
+    /// 16 threads, one that looks after the changes that wait, and those that replaced others where
+    /// the machine was busy: six after 10 to 320 ms without a change that began, each further one
+    /// after 640.
     fn most_allowed(elapsed: Duration) -> usize {
         16 + 1 + 6 + (elapsed.as_millis() / 640) as usize
     }
@@ -173,17 +207,29 @@ mod counted {
     fn a_thousand_appends_have_few_threads() {
         in_own_process!();
         let folder = tempfile::tempdir().expect("a folder");
-        let a = Array::<u32>::builder([0]).chunks([16]).create((folder.path(), "a")).expect("a new array");
+        let a = Array::<u32>::builder([0])
+            .chunks([16])
+            .create((folder.path(), "a"))
+            .expect("a new array");
         let a = asynchronous::Array::from(a);
         let append = |n| {
             let mut a = a.clone();
-            async move { a.append(0, &Array1::from_elem(16, n)).await.expect("an append") }
+            async move {
+                a.append(0, &Array1::from_elem(16, n))
+                    .await
+                    .expect("an append")
+            }
         };
-        has_few("1,000 appends", || drop(block_on(join_all((0..1000).map(append)))));
+        has_few("1,000 appends", || {
+            drop(block_on(join_all((0..1000).map(append))))
+        });
         let a = Array::<u32>::open((folder.path(), "a")).expect("the array");
         let all: Vec<u32> = a.read(..).expect("elements").into_iter().collect();
         let mut firsts: Vec<u32> = all.chunks(16).map(|chunk| chunk[0]).collect();
-        assert!(all.chunks(16).all(|chunk| chunk.iter().all(|n| *n == chunk[0])));
+        assert!(
+            all.chunks(16)
+                .all(|chunk| chunk.iter().all(|n| *n == chunk[0]))
+        );
         firsts.sort_unstable();
         assert_eq!(firsts, (0..1000).collect::<Vec<u32>>());
     }
@@ -192,14 +238,22 @@ mod counted {
     fn writes_to_one_chunk_have_few_threads() {
         in_own_process!();
         let folder = tempfile::tempdir().expect("a folder");
-        let a = Array::<u16>::builder([600]).create((folder.path(), "a")).expect("a new array");
+        let a = Array::<u16>::builder([600])
+            .create((folder.path(), "a"))
+            .expect("a new array");
         let a = asynchronous::Array::from(a);
         let write = |n: u16| {
             let a = a.clone();
             let at = u64::from(n);
-            async move { a.write([at..at + 1], &Array1::from_elem(1, n)).await.expect("a write") }
+            async move {
+                a.write([at..at + 1], &Array1::from_elem(1, n))
+                    .await
+                    .expect("a write")
+            }
         };
-        has_few("600 writes", || drop(block_on(join_all((0..600).map(write)))));
+        has_few("600 writes", || {
+            drop(block_on(join_all((0..600).map(write))))
+        });
         let a = Array::<u16>::open((folder.path(), "a")).expect("the array");
         let all: Vec<u16> = a.read(..).expect("elements").into_iter().collect();
         assert_eq!(all, (0..600).collect::<Vec<u16>>());

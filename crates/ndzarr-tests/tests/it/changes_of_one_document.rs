@@ -35,14 +35,23 @@ enum Step {
 
 impl Gate {
     fn before(before: Step, key: &'static str) -> Arc<Self> {
-        Arc::new(Self { key, before, state: Mutex::default(), changed: Condvar::new() })
+        Arc::new(Self {
+            key,
+            before,
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        })
     }
 
     fn pass(&self) {
         let mut state = self.state.lock().expect("no panic");
         state.has_come = true;
         self.changed.notify_all();
-        drop(self.changed.wait_while(state, |state| !state.is_open).expect("no panic"));
+        drop(
+            self.changed
+                .wait_while(state, |state| !state.is_open)
+                .expect("no panic"),
+        );
     }
 
     fn has_come(&self) -> bool {
@@ -51,7 +60,11 @@ impl Gate {
 
     fn wait(&self) {
         let state = self.state.lock().expect("no panic");
-        drop(self.changed.wait_while(state, |state| !state.has_come).expect("no panic"));
+        drop(
+            self.changed
+                .wait_while(state, |state| !state.has_come)
+                .expect("no panic"),
+        );
     }
 
     fn open(&self) {
@@ -71,7 +84,11 @@ impl Store for Gated {
     forward!(inner: name, fetch, put, erase, list_dir, list_prefix);
 
     fn lock(&self, key: &Key, wait: Wait<'_>) -> Result<Locked, StoreError> {
-        let gate = self.gates.iter().find(|gate| gate.key == key.as_str()).cloned();
+        let gate = self
+            .gates
+            .iter()
+            .find(|gate| gate.key == key.as_str())
+            .cloned();
         Ok(match self.inner.lock(key, wait)? {
             Locked::Held(lock) => Locked::Held(Box::new(Lock { lock, gate })),
             other => other,
@@ -86,7 +103,10 @@ struct Lock {
 
 impl Lock {
     fn pass(&self, step: Step) {
-        self.gate.iter().filter(|gate| gate.before == step).for_each(|gate| gate.pass());
+        self.gate
+            .iter()
+            .filter(|gate| gate.before == step)
+            .for_each(|gate| gate.pass());
     }
 }
 
@@ -119,11 +139,17 @@ impl KeyLock for Lock {
 #[test]
 fn a_dropped_change_does_not_end_an_append_that_it_waited_for() {
     let folder = tempfile::tempdir().expect("a folder");
-    Array::<u8>::builder([0]).chunks([4]).create((folder.path(), "a")).expect("created");
+    Array::<u8>::builder([0])
+        .chunks([4])
+        .create((folder.path(), "a"))
+        .expect("created");
     let chunk = Gate::before(Step::Append, "a/c/0");
     let document = Gate::before(Step::Append, "a/zarr.json");
     let gates = vec![Arc::clone(&chunk), Arc::clone(&document)];
-    let store = Storage::blocking(Gated { inner: FsStore::new(folder.path()), gates });
+    let store = Storage::blocking(Gated {
+        inner: FsStore::new(folder.path()),
+        gates,
+    });
     let a = Array::<u8>::open((&store, "a")).expect("opens");
     let mut other = asynchronous::Array::from(a.clone());
     let mut a = asynchronous::Array::from(a);
@@ -144,7 +170,10 @@ fn a_dropped_change_does_not_end_an_append_that_it_waited_for() {
     document.open();
     block_on(append).expect("the append was not dropped");
     let a = Array::<u8>::open((folder.path(), "a")).expect("opens");
-    assert_eq!(a.read(..).expect("read").into_raw_vec_and_offset().0, [1; 4]);
+    assert_eq!(
+        a.read(..).expect("read").into_raw_vec_and_offset().0,
+        [1; 4]
+    );
 }
 
 /// Dropping an append waits for the publication of its document. Meanwhile later appends wait for
@@ -152,10 +181,16 @@ fn a_dropped_change_does_not_end_an_append_that_it_waited_for() {
 #[test]
 fn later_appends_do_not_spin_while_a_dropped_one_publishes() {
     let folder = tempfile::tempdir().expect("a folder");
-    Array::<u8>::builder([0]).chunks([4]).create((folder.path(), "a")).expect("created");
+    Array::<u8>::builder([0])
+        .chunks([4])
+        .create((folder.path(), "a"))
+        .expect("created");
     let document = Gate::before(Step::Publish, "a/zarr.json");
     let gates = vec![Arc::clone(&document)];
-    let store = Arc::new(Gated { inner: FsStore::new(folder.path()), gates });
+    let store = Arc::new(Gated {
+        inner: FsStore::new(folder.path()),
+        gates,
+    });
     let in_use = Arc::downgrade(&store);
     let a = Array::<u8>::open((Storage::blocking(store), "a")).expect("opens");
     let mut a = asynchronous::Array::from(a);
@@ -186,7 +221,12 @@ fn later_appends_do_not_spin_while_a_dropped_one_publishes() {
     std::thread::scope(|scope| {
         scope.spawn(|| drop(append));
         poll_both();
-        assert_eq!(Array::<u8>::open((folder.path(), "a")).expect("opens").shape(), [0]);
+        assert_eq!(
+            Array::<u8>::open((folder.path(), "a"))
+                .expect("opens")
+                .shape(),
+            [0]
+        );
         document.open();
     });
     block_on(second).expect("appended");
@@ -199,17 +239,27 @@ fn later_appends_do_not_spin_while_a_dropped_one_publishes() {
     let all = a.read(..).expect("read").into_raw_vec_and_offset().0;
     let (first, others) = all.split_at(4);
     assert_eq!(first, [1; 4]);
-    assert!([[2, 2, 2, 2, 3, 3, 3, 3], [3, 3, 3, 3, 2, 2, 2, 2]].iter().any(|order| order == others));
+    assert!(
+        [[2, 2, 2, 2, 3, 3, 3, 3], [3, 3, 3, 3, 2, 2, 2, 2]]
+            .iter()
+            .any(|order| order == others)
+    );
 }
 
-/// A change waits for an append whose progress callback panics: that ends the append, not the change.
+/// A change waits for an append whose progress callback panics: that ends the append, not the
+/// change.
 #[test]
 fn a_panic_stays_in_its_own_call() {
     let folder = tempfile::tempdir().expect("a folder");
-    Array::<u8>::builder([0]).chunks([4]).create((folder.path(), "a")).expect("created");
+    Array::<u8>::builder([0])
+        .chunks([4])
+        .create((folder.path(), "a"))
+        .expect("created");
     let chunk = Gate::before(Step::Append, "a/c/0");
-    let store =
-        Storage::blocking(Gated { inner: FsStore::new(folder.path()), gates: vec![Arc::clone(&chunk)] });
+    let store = Storage::blocking(Gated {
+        inner: FsStore::new(folder.path()),
+        gates: vec![Arc::clone(&chunk)],
+    });
     let a = Array::<u8>::open((&store, "a")).expect("opens");
     let panics = RunOptions::default().progress(|_| panic!("in the callback"));
     let mut other = asynchronous::Array::from(a.clone());
@@ -231,5 +281,8 @@ fn a_panic_stays_in_its_own_call() {
     let panic = catch_unwind(AssertUnwindSafe(|| block_on(append))).expect_err("its own panic");
     assert_eq!(panic.downcast_ref::<&str>(), Some(&"in the callback"));
     let a = Array::<u8>::open((folder.path(), "a")).expect("opens");
-    assert_eq!(a.read(..).expect("read").into_raw_vec_and_offset().0, [2; 4]);
+    assert_eq!(
+        a.read(..).expect("read").into_raw_vec_and_offset().0,
+        [2; 4]
+    );
 }

@@ -11,14 +11,23 @@ use ndzarr::{
 };
 use ndzarr_testkit::{AsyncMemoryStore, CountingStore, Latency, block_on};
 
-const FORMATS: [Format; 5] = [Format::Zarr3, Format::Zarr2, Format::N5, Format::DraftA, Format::DraftB];
+const FORMATS: [Format; 5] = [
+    Format::Zarr3,
+    Format::Zarr2,
+    Format::N5,
+    Format::DraftA,
+    Format::DraftB,
+];
 
 fn cube() -> Array3<u16> {
     Array3::from_shape_fn((8, 8, 8), |(z, y, x)| (z * 64 + y * 8 + x) as u16)
 }
 
 fn create(storage: &Storage, format: Format) -> Array<u16> {
-    let array = Array::<u16>::builder([8, 8, 8]).chunks([4, 4, 4]).codecs([codec::gzip(1)]).format(format);
+    let array = Array::<u16>::builder([8, 8, 8])
+        .chunks([4, 4, 4])
+        .codecs([codec::gzip(1)])
+        .format(format);
     let array = array.create((storage, "a")).expect("a new array");
     array.write(.., &cube().into_dyn()).expect("a write");
     array
@@ -36,18 +45,38 @@ fn planes_of_one_chunk_are_fetched_once() {
         create(&storage, format);
         for cache in [Cache::new(1 << 20), Cache::new(1 << 20).encoded()] {
             let options = OpenOptions::new().cache(&cache);
-            let array = options.open_array::<u16>((&storage, "a")).expect("the array");
-            let any = options.open_array::<ndzarr::Any>((&storage, "a")).expect("the array");
+            let array = options
+                .open_array::<u16>((&storage, "a"))
+                .expect("the array");
+            let any = options
+                .open_array::<ndzarr::Any>((&storage, "a"))
+                .expect("the array");
             for z in 0..4 {
                 store.reset();
-                assert_eq!(array.read(s![z, .., ..]).expect("a read"), cube().slice(s![z, .., ..]));
+                assert_eq!(
+                    array.read(s![z, .., ..]).expect("a read"),
+                    cube().slice(s![z, .., ..])
+                );
                 let counts = store.reset();
-                assert_eq!((counts.fetches, counts.bytes_read == 0), (4, z > 0), "{format}: {counts:?}");
-                let plane = any.read_bytes(&[z as u64..z as u64 + 1, 0..8, 0..8]).expect("a read");
-                let expected =
-                    cube().slice(s![z, .., ..]).iter().flat_map(|n| n.to_ne_bytes()).collect::<Vec<_>>();
+                assert_eq!(
+                    (counts.fetches, counts.bytes_read == 0),
+                    (4, z > 0),
+                    "{format}: {counts:?}"
+                );
+                let plane = any
+                    .read_bytes(&[z as u64..z as u64 + 1, 0..8, 0..8])
+                    .expect("a read");
+                let expected = cube()
+                    .slice(s![z, .., ..])
+                    .iter()
+                    .flat_map(|n| n.to_ne_bytes())
+                    .collect::<Vec<_>>();
                 assert_eq!(plane, expected, "{format}");
-                assert_eq!(store.counts().bytes_read, 0, "{format}: another handle shares the cache");
+                assert_eq!(
+                    store.counts().bytes_read,
+                    0,
+                    "{format}: another handle shares the cache"
+                );
             }
             assert!(cache.byte_len() > 4 * 4 * 4, "{format}");
         }
@@ -65,9 +94,16 @@ fn asynchronous_calls_share_a_cache_with_blocking_ones() {
     assert_eq!(block_on(other.read(..)).expect("a read"), cube().into_dyn());
     store.reset();
     assert_eq!(array.read(..).expect("a read"), cube().into_dyn());
-    assert_eq!(block_on(other.read(s![3, .., ..])).expect("a read"), cube().slice(s![3, .., ..]));
+    assert_eq!(
+        block_on(other.read(s![3, .., ..])).expect("a read"),
+        cube().slice(s![3, .., ..])
+    );
     let counts = store.counts();
-    assert_eq!((counts.fetches, counts.bytes_read), (8 + 4, 0), "{counts:?}");
+    assert_eq!(
+        (counts.fetches, counts.bytes_read),
+        (8 + 4, 0),
+        "{counts:?}"
+    );
 }
 
 #[test]
@@ -76,7 +112,9 @@ fn every_write_is_seen() {
         let (store, storage) = counting();
         let cache = Cache::new(1 << 20);
         let cached = storage.clone().cached(&cache);
-        let mut builder = Array::<u16>::builder([8, 8]).chunks([2, 2]).codecs([codec::gzip(1)]);
+        let mut builder = Array::<u16>::builder([8, 8])
+            .chunks([2, 2])
+            .codecs([codec::gzip(1)]);
         if shards {
             builder = builder.shards([4, 4]);
         }
@@ -111,20 +149,37 @@ fn every_write_is_seen() {
 #[test]
 fn a_shard_is_asked_for_once_and_its_inner_chunks_are_kept() {
     let (store, storage) = counting();
-    let array = Array::<u16>::builder([8, 8]).chunks([2, 2]).shards([8, 8]).codecs([]);
-    let array = array.create((storage.cached(&Cache::new(1 << 20)), "a")).expect("a new array");
+    let array = Array::<u16>::builder([8, 8])
+        .chunks([2, 2])
+        .shards([8, 8])
+        .codecs([]);
+    let array = array
+        .create((storage.cached(&Cache::new(1 << 20)), "a"))
+        .expect("a new array");
     array
-        .write(.., &Array2::from_shape_fn((8, 8), |(y, x)| (8 * y + x + 1) as u16).into_dyn())
+        .write(
+            ..,
+            &Array2::from_shape_fn((8, 8), |(y, x)| (8 * y + x + 1) as u16).into_dyn(),
+        )
         .expect("a write");
     store.reset();
-    assert_eq!(array.read(s![0..2, 1]).expect("a read"), ndarray::array![2, 10]);
+    assert_eq!(
+        array.read(s![0..2, 1]).expect("a read"),
+        ndarray::array![2, 10]
+    );
     // The index of 16 inner chunks with its checksum, and the whole inner chunk.
     assert_eq!(store.reset().bytes_read, 16 * 16 + 4 + 8);
-    assert_eq!(array.read(s![0..2, 0]).expect("a read"), ndarray::array![1, 9]);
+    assert_eq!(
+        array.read(s![0..2, 0]).expect("a read"),
+        ndarray::array![1, 9]
+    );
     let counts = store.reset();
     assert_eq!((counts.fetches, counts.bytes_read), (1, 0), "{counts:?}");
     // Its neighbour comes with the same request that checks the shard.
-    assert_eq!(array.read(s![0..2, 0..4]).expect("a read").sum(), 1 + 2 + 3 + 4 + 9 + 10 + 11 + 12);
+    assert_eq!(
+        array.read(s![0..2, 0..4]).expect("a read").sum(),
+        1 + 2 + 3 + 4 + 9 + 10 + 11 + 12
+    );
     let counts = store.reset();
     assert_eq!((counts.fetches, counts.bytes_read), (1, 8), "{counts:?}");
 }
@@ -138,13 +193,21 @@ fn a_frozen_cache_asks_for_nothing_that_it_has() {
         if shards {
             builder = builder.shards([4, 4]);
         }
-        builder.create((&storage, "a")).expect("a new array").fill(s![0..2, ..], 5).expect("a write");
+        builder
+            .create((&storage, "a"))
+            .expect("a new array")
+            .fill(s![0..2, ..], 5)
+            .expect("a write");
         let array = OpenOptions::new().cache(&cache.clone().frozen());
         let array = array.open_array::<u16>((&storage, "a")).expect("the array");
         assert_eq!(array.read(..).expect("a read").sum(), 5 * 16);
         store.reset();
         assert_eq!(array.read(..).expect("a read").sum(), 5 * 16);
-        assert_eq!(store.counts().fetches, 0, "shards {shards}: missing chunks included");
+        assert_eq!(
+            store.counts().fetches,
+            0,
+            "shards {shards}: missing chunks included"
+        );
         // A handle of the same memory that is not frozen sees every write.
         let other = Array::<u16>::open((storage.cached(&cache), "a")).expect("the array");
         other.fill(s![6..8, ..], 1).expect("a write");
@@ -158,7 +221,9 @@ fn memory_is_bounded_and_what_is_used_again_stays() {
     // Room for 11 chunks of 4 KiB out of 256.
     let cache = Cache::new(50_000);
     let cached = storage.cached(&cache);
-    let array = Array::<u8>::builder([256 * 4096]).chunks([4096]).codecs([codec::gzip(1)]);
+    let array = Array::<u8>::builder([256 * 4096])
+        .chunks([4096])
+        .codecs([codec::gzip(1)]);
     let array = array.create((&cached, "a")).expect("a new array");
     array.fill(.., 1).expect("a write");
     for _ in 0..4 {
@@ -166,13 +231,19 @@ fn memory_is_bounded_and_what_is_used_again_stays() {
         array.read(s![4096..4106]).expect("a read");
     }
     for chunk in 2..256 {
-        array.read(s![chunk * 4096..chunk * 4096 + 1]).expect("a read");
+        array
+            .read(s![chunk * 4096..chunk * 4096 + 1])
+            .expect("a read");
         assert!(cache.byte_len() <= 50_000, "{cache:?}");
     }
     assert!(cache.byte_len() > 30_000, "{cache:?}");
     store.reset();
     array.read(s![0..4106]).expect("a read");
-    assert_eq!(store.counts().bytes_read, 0, "chunks that were read often outlive a scan {cache:?}");
+    assert_eq!(
+        store.counts().bytes_read,
+        0,
+        "chunks that were read often outlive a scan {cache:?}"
+    );
     cache.clear();
     assert_eq!(cache.byte_len(), 0);
 
@@ -207,14 +278,22 @@ fn chunks_are_cached_by_what_their_document_says() {
     let (store, storage) = counting();
     let storage = storage.cached(&Cache::new(1 << 20));
     let make = |path: &str, endian| {
-        let array = Array::<u16>::builder([4]).endian(endian).codecs([codec::gzip(1)]);
+        let array = Array::<u16>::builder([4])
+            .endian(endian)
+            .codecs([codec::gzip(1)]);
         array.create((&storage, path)).expect("a new array")
     };
     let little = make("a", Endian::Little);
     little.fill(.., 0x0102).expect("a write");
     assert_eq!(little.read(..).expect("a read").sum(), 4 * 0x0102);
     make("b", Endian::Big);
-    store.inner().set("a/zarr.json", store.inner().get("b/zarr.json").expect("a document")).expect("a key");
+    store
+        .inner()
+        .set(
+            "a/zarr.json",
+            store.inner().get("b/zarr.json").expect("a document"),
+        )
+        .expect("a key");
     let big = Array::<u16>::open((&storage, "a")).expect("the array");
     assert_eq!(big.read(..).expect("a read").sum(), 4 * 0x0201);
     assert_eq!(little.read(..).expect("a read").sum(), 4 * 0x0102);
@@ -227,11 +306,16 @@ fn calls_that_are_given_up_leave_no_false_chunks() {
     let storage = Storage::asynchronous(store).cached(&cache);
     create(&storage, Format::Zarr3);
     let array = block_on(asynchronous::Array::<u16>::open((&storage, "a"))).expect("the array");
-    let array = array.with_options(RunOptions::default().requests_in_flight(2.try_into().expect("not 0")));
+    let array =
+        array.with_options(RunOptions::default().requests_in_flight(2.try_into().expect("not 0")));
     for value in 0..20 {
         let mut dropped = Box::pin(array.read(..));
         for _ in 0..value {
-            if dropped.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready() {
+            if dropped
+                .as_mut()
+                .poll(&mut Context::from_waker(Waker::noop()))
+                .is_ready()
+            {
                 break;
             }
         }
@@ -239,7 +323,10 @@ fn calls_that_are_given_up_leave_no_false_chunks() {
         drop(dropped);
         let mut expected = cube();
         expected.slice_mut(s![.., 1, ..]).fill(value);
-        assert_eq!(block_on(array.read(..)).expect("a read"), expected.into_dyn());
+        assert_eq!(
+            block_on(array.read(..)).expect("a read"),
+            expected.into_dyn()
+        );
     }
 }
 
@@ -249,7 +336,10 @@ fn nodes_opened_through_a_group_use_its_cache() {
     Group::create(&storage, Format::Zarr3).expect("a new group");
     create(&storage, Format::Zarr3);
     let cache = Cache::new(1 << 20);
-    let group = OpenOptions::new().cache(&cache).open_group(&storage).expect("the group");
+    let group = OpenOptions::new()
+        .cache(&cache)
+        .open_group(&storage)
+        .expect("the group");
     let array: AnyArray = group.array("a").expect("the array");
     for _ in 0..2 {
         array.read_bytes(&[0..8, 0..8, 0..8]).expect("a read");

@@ -17,16 +17,25 @@ pub(crate) fn options(consolidated: ConsolidatedUse) -> OpenOptions {
 /// A root with group `g` and the arrays `a` and `g/b`, consolidated.
 pub(crate) fn made(storage: &Storage, format: Format) -> Group {
     let mut root = Group::create(storage, format).expect("a new group");
-    root.create_array("a", Array::<u16>::builder([4]).chunks([2])).expect("a new array");
-    root.create_group("g").expect("a new group");
-    root.create_array("g/b", Array::<u8>::builder([3]).attributes(json!({"unit": "m"})))
+    root.create_array("a", Array::<u16>::builder([4]).chunks([2]))
         .expect("a new array");
+    root.create_group("g").expect("a new group");
+    root.create_array(
+        "g/b",
+        Array::<u8>::builder([3]).attributes(json!({"unit": "m"})),
+    )
+    .expect("a new array");
     root.consolidate().expect("it is a group");
     root
 }
 
 pub(crate) fn paths(group: &Group) -> Vec<String> {
-    group.walk().expect("a listing").iter().map(|child| child.path()).collect()
+    group
+        .walk()
+        .expect("a listing")
+        .iter()
+        .map(|child| child.path())
+        .collect()
 }
 
 /// Compares the consolidated copies with the documents, as JSON.
@@ -34,7 +43,10 @@ fn assert_fresh(store: &MemoryStore, format: Format) {
     let parse = |text: &[u8]| -> Value { serde_json::from_slice(text).expect("standard JSON") };
     let map = match format {
         Format::Zarr2 => parse(&store.get(".zmetadata").expect("it exists"))["metadata"].clone(),
-        _ => parse(&store.get("zarr.json").expect("it exists"))["consolidated_metadata"]["metadata"].clone(),
+        _ => {
+            parse(&store.get("zarr.json").expect("it exists"))["consolidated_metadata"]["metadata"]
+                .clone()
+        }
     };
     let mut expected = serde_json::Map::new();
     for key in store.keys() {
@@ -65,33 +77,55 @@ fn v2_152_v3_183_listing_and_opening_through_a_group_asks_the_store_for_nothing(
         let opened = store.reset().fetches;
         assert_eq!(opened, if format == Format::Zarr2 { 3 } else { 1 });
         assert_eq!(paths(&root), ["a", "g", "g/b"]);
-        let b = root.group("g").expect("a group").array::<u8>("b").expect("an array");
+        let b = root
+            .group("g")
+            .expect("a group")
+            .array::<u8>("b")
+            .expect("an array");
         assert_eq!(b.attributes()["unit"], "m");
         assert_eq!(root.array::<u16>("a").expect("an array").shape(), [4]);
-        assert_eq!(root.array::<u16>("c").expect_err("none").kind(), ErrorKind::NotFound);
+        assert_eq!(
+            root.array::<u16>("c").expect_err("none").kind(),
+            ErrorKind::NotFound
+        );
         let counts = store.counts();
         let fetches = u64::from(format == Format::Zarr2);
-        assert_eq!((counts.fetches, counts.lists, counts.looks), (fetches, 0, 0), "{format}: {counts:?}");
+        assert_eq!(
+            (counts.fetches, counts.lists, counts.looks),
+            (fetches, 0, 0),
+            "{format}: {counts:?}"
+        );
     }
 }
 
 #[test]
-fn v2_t42_v3_t51_t61_nodes_missing_from_the_consolidated_metadata_are_not_listed_unless_it_is_ignored() {
+fn v2_t42_v3_t51_t61_nodes_missing_from_the_consolidated_metadata_are_not_listed_unless_it_is_ignored()
+ {
     for format in FORMATS {
         let store = MemoryStore::new();
         made(&Storage::from(&store), format);
         // A writer that does not know about them.
         let other = MemoryStore::new();
-        Array::<u16>::builder([4]).format(format).create((&other, "x")).expect("a new array");
+        Array::<u16>::builder([4])
+            .format(format)
+            .create((&other, "x"))
+            .expect("a new array");
         for key in other.keys().into_iter().filter(|key| key.starts_with("x/")) {
-            store.set(&key, other.get(&key).expect("it is listed")).expect("a value");
+            store
+                .set(&key, other.get(&key).expect("it is listed"))
+                .expect("a value");
         }
         let root = Group::open(&store).expect("the group");
         assert_eq!(paths(&root), ["a", "g", "g/b"]);
-        assert_eq!(root.array::<u16>("x").expect_err("not in them").kind(), ErrorKind::NotFound);
+        assert_eq!(
+            root.array::<u16>("x").expect_err("not in them").kind(),
+            ErrorKind::NotFound
+        );
         // V3-T61: it is found by its path.
         Array::<u16>::open((&store, "x")).expect("by its path");
-        let plain = options(ConsolidatedUse::Ignore).open_group(&store).expect("the group");
+        let plain = options(ConsolidatedUse::Ignore)
+            .open_group(&store)
+            .expect("the group");
         assert_eq!(paths(&plain), ["a", "g", "g/b", "x"]);
         // Consolidated again, they match the real documents.
         let mut root = root;
@@ -109,9 +143,14 @@ fn v2_155_v3_184_consolidated_metadata_follow_every_write_below() {
         assert_fresh(&store, format);
 
         let mut b = root.array::<u8>("g/b").expect("an array");
-        b.merge_attributes(json!({"unit": "km"})).expect("a new attribute");
+        b.merge_attributes(json!({"unit": "km"}))
+            .expect("a new attribute");
         assert_fresh(&store, format);
-        assert_eq!(root.array::<u8>("g/b").expect("an array").attributes()["unit"], "km", "seen at once");
+        assert_eq!(
+            root.array::<u8>("g/b").expect("an array").attributes()["unit"],
+            "km",
+            "seen at once"
+        );
 
         b.resize([7]).expect("a new shape");
         assert_fresh(&store, format);
@@ -119,10 +158,16 @@ fn v2_155_v3_184_consolidated_metadata_follow_every_write_below() {
         assert_fresh(&store, format);
         assert_eq!(root.array::<u8>("g/b").expect("an array").shape(), [9]);
 
-        Array::<u8>::builder([1]).format(format).create((&store, "new/deep/c")).expect("a new array");
+        Array::<u8>::builder([1])
+            .format(format)
+            .create((&store, "new/deep/c"))
+            .expect("a new array");
         assert_fresh(&store, format);
         let opened = Group::open(&store).expect("the group");
-        assert_eq!(paths(&opened), ["a", "g", "g/b", "new", "new/deep", "new/deep/c"]);
+        assert_eq!(
+            paths(&opened),
+            ["a", "g", "g/b", "new", "new/deep", "new/deep/c"]
+        );
 
         root.erase("g/b").expect("removed");
         Array::<u8>::builder([2])
@@ -135,20 +180,31 @@ fn v2_155_v3_184_consolidated_metadata_follow_every_write_below() {
         assert_fresh(&store, format);
         assert_eq!(paths(&opened), ["a", "g"]);
         let mut opened = opened;
-        opened.merge_attributes(json!({"title": "root"})).expect("a new attribute");
+        opened
+            .merge_attributes(json!({"title": "root"}))
+            .expect("a new attribute");
         if format == Format::Zarr2 {
             assert_fresh(&store, format);
         }
         assert_eq!(paths(&Group::open(&store).expect("the group")), ["a", "g"]);
         // A group in between that has consolidated metadata itself.
         let mut nested = opened.create_group("n").expect("a new group");
-        nested.create_array("d", Array::<u8>::builder([1])).expect("a new array");
+        nested
+            .create_array("d", Array::<u8>::builder([1]))
+            .expect("a new array");
         nested.consolidate().expect("it is a group");
-        Array::<u8>::builder([1]).format(format).create((&store, "n/e")).expect("a new array");
+        Array::<u8>::builder([1])
+            .format(format)
+            .create((&store, "n/e"))
+            .expect("a new array");
         for path in ["", "n"] {
             let group = Group::open((&store, path)).expect("the group");
             let expected = if path.is_empty() { "n/e" } else { "e" };
-            assert!(paths(&group).contains(&expected.to_owned()), "{format} {path:?}: {:?}", paths(&group));
+            assert!(
+                paths(&group).contains(&expected.to_owned()),
+                "{format} {path:?}: {:?}",
+                paths(&group)
+            );
         }
     }
 }
@@ -163,16 +219,19 @@ fn d3_123_consolidated_metadata_of_the_draft_are_kept_fresh() {
         .find(|case| case.path() == "draft/zp2-hierarchy-consolidated");
     let store = case.expect("the case").memory().expect("the stored files");
     let fresh = |what: &str| {
-        let parse =
-            |key: &str| -> Value { serde_json::from_slice(&store.get(key).expect(key)).expect("JSON") };
+        let parse = |key: &str| -> Value {
+            serde_json::from_slice(&store.get(key).expect(key)).expect("JSON")
+        };
         let keys = store.keys();
         let documents = keys.iter().filter(|key| key.ends_with(".json"));
-        let expected: serde_json::Map<_, _> = documents.map(|key| (key.clone(), parse(key))).collect();
+        let expected: serde_json::Map<_, _> =
+            documents.map(|key| (key.clone(), parse(key))).collect();
         assert_eq!(parse(COPIES)["metadata"], Value::Object(expected), "{what}");
     };
     fresh("as it was written");
     let mut a = Array::<i16>::open((&store, "g/a")).expect("the array");
-    a.merge_attributes(json!({"unit": "km"})).expect("a new attribute");
+    a.merge_attributes(json!({"unit": "km"}))
+        .expect("a new attribute");
     fresh("attributes");
     a.resize([5]).expect("a new shape");
     fresh("a shape");
@@ -180,8 +239,14 @@ fn d3_123_consolidated_metadata_of_the_draft_are_kept_fresh() {
     fresh("an append");
     let root = Group::open(&store).expect("the group");
     let seen = root.array::<i16>("g/a").expect("an array");
-    assert_eq!((seen.shape(), &seen.attributes()["unit"]), (&[7][..], &json!("km")));
-    Array::<u8>::builder([1]).format(Format::DraftB).create((&store, "new/deep/c")).expect("a new array");
+    assert_eq!(
+        (seen.shape(), &seen.attributes()["unit"]),
+        (&[7][..], &json!("km"))
+    );
+    Array::<u8>::builder([1])
+        .format(Format::DraftB)
+        .create((&store, "new/deep/c"))
+        .expect("a new array");
     fresh("a new array");
     assert!(paths(&Group::open(&store).expect("the group")).contains(&"new/deep/c".to_owned()));
     root.erase("g").expect("removed");
@@ -200,12 +265,19 @@ fn concurrent_writers_leave_consolidated_metadata_fresh() {
                 scope.spawn(move || {
                     for round in 0..5 {
                         let path = format!("t{thread}/r{round}");
-                        Array::<u8>::builder([1]).format(format).create((store, &path)).expect("a new array");
+                        Array::<u8>::builder([1])
+                            .format(format)
+                            .create((store, &path))
+                            .expect("a new array");
                         let mut a = Array::<u16>::open((store, "a")).expect("the array");
-                        a.merge_attributes(json!({format!("{thread}"): round})).expect("a new attribute");
+                        a.merge_attributes(json!({format!("{thread}"): round}))
+                            .expect("a new attribute");
                     }
                     if thread == 0 {
-                        Group::open(store).expect("the group").consolidate().expect("it is a group");
+                        Group::open(store)
+                            .expect("the group")
+                            .consolidate()
+                            .expect("it is a group");
                     }
                 });
             }
@@ -222,7 +294,9 @@ fn a_store_without_locks_has_no_stale_consolidated_metadata() {
         let memory = MemoryStore::new();
         made(&Storage::from(&memory), format);
         let plain = Storage::blocking(PlainStore::new(memory.clone()));
-        let created = Array::<u8>::builder([1]).format(format).create((&plain, "c"));
+        let created = Array::<u8>::builder([1])
+            .format(format)
+            .create((&plain, "c"));
         match format {
             Format::Zarr2 => {
                 created.expect("a new array");
@@ -238,11 +312,20 @@ fn a_format_without_consolidated_metadata_refuses_and_changes_nothing() {
     for format in [Format::DraftA, Format::DraftB, Format::N5] {
         let folder = tempfile::tempdir().expect("a folder");
         let mut group = Group::create(folder.path(), format).expect("a new group");
-        group.create_array("a", Array::<u8>::builder([4]).chunks([2])).expect("a new array");
+        group
+            .create_array("a", Array::<u8>::builder([4]).chunks([2]))
+            .expect("a new array");
         let before = paths(&group);
         let error = group.consolidate().expect_err("it has none");
-        assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{format}: {error}");
-        assert!(error.to_string().contains("no consolidated metadata"), "{format}: {error}");
+        assert_eq!(
+            error.kind(),
+            ErrorKind::InvalidArgument,
+            "{format}: {error}"
+        );
+        assert!(
+            error.to_string().contains("no consolidated metadata"),
+            "{format}: {error}"
+        );
         assert_eq!(paths(&group), before, "{format}");
     }
 }

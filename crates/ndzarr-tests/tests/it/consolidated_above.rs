@@ -14,7 +14,9 @@ const FORMATS: [Format; 2] = [Format::Zarr2, Format::Zarr3];
 fn make(root: &Path, format: Format) {
     let mut group = Group::create(root, format).expect("a new group");
     let below = group.create_group("g").expect("a new group");
-    below.create_array("a", Array::<u8>::builder([4])).expect("a new array");
+    below
+        .create_array("a", Array::<u8>::builder([4]))
+        .expect("a new array");
     group.consolidate().expect("it can be");
 }
 
@@ -33,11 +35,20 @@ fn root(root: &Path) -> Group {
 }
 
 fn paths(group: &Group) -> Vec<String> {
-    group.walk().expect("copies").iter().map(|child| child.path()).collect()
+    group
+        .walk()
+        .expect("copies")
+        .iter()
+        .map(|child| child.path())
+        .collect()
 }
 
 fn shape(root: &Path) -> Vec<u64> {
-    self::root(root).array::<u8>("g/a").expect("an array").shape().to_vec()
+    self::root(root)
+        .array::<u8>("g/a")
+        .expect("an array")
+        .shape()
+        .to_vec()
 }
 
 #[test]
@@ -48,8 +59,13 @@ fn changes_of_an_array_opened_by_its_path_reach_the_root() {
         assert_eq!(shape(at), [6], "{format}");
         a.resize([3]).expect("a smaller shape");
         assert_eq!(shape(at), [3], "{format}");
-        a.merge_attributes(json!({"unit": "K"})).expect("an attribute");
-        assert_eq!(root(at).array::<u8>("g/a").expect("an array").attributes()["unit"], "K", "{format}");
+        a.merge_attributes(json!({"unit": "K"}))
+            .expect("an attribute");
+        assert_eq!(
+            root(at).array::<u8>("g/a").expect("an array").attributes()["unit"],
+            "K",
+            "{format}"
+        );
     });
 }
 
@@ -57,18 +73,43 @@ fn changes_of_an_array_opened_by_its_path_reach_the_root() {
 fn changes_in_a_store_below_the_root_reach_the_root() {
     in_each_format(|format, at| {
         let below = at.join("g");
-        Array::<u8>::open((&below, "a")).expect("an array").resize([2]).expect("a smaller shape");
+        Array::<u8>::open((&below, "a"))
+            .expect("an array")
+            .resize([2])
+            .expect("a smaller shape");
         assert_eq!(shape(at), [2], "{format}");
-        Array::<u8>::builder([1]).format(format).create((&below, "h/b")).expect("a new array");
-        Array::<u8>::builder([1]).format(format).create(below.join("c")).expect("a new array");
-        assert_eq!(paths(&root(at)), ["g", "g/a", "g/c", "g/h", "g/h/b"], "{format}");
+        Array::<u8>::builder([1])
+            .format(format)
+            .create((&below, "h/b"))
+            .expect("a new array");
+        Array::<u8>::builder([1])
+            .format(format)
+            .create(below.join("c"))
+            .expect("a new array");
+        assert_eq!(
+            paths(&root(at)),
+            ["g", "g/a", "g/c", "g/h", "g/h/b"],
+            "{format}"
+        );
         let mut group = Group::open(&below).expect("a group");
-        group.merge_attributes(json!({"x": 1})).expect("an attribute");
-        assert_eq!(root(at).group("g").expect("a group").attributes()["x"], 1, "{format}");
+        group
+            .merge_attributes(json!({"x": 1}))
+            .expect("an attribute");
+        assert_eq!(
+            root(at).group("g").expect("a group").attributes()["x"],
+            1,
+            "{format}"
+        );
         group.erase("h").expect("it exists");
-        Group::open(&below).expect("a group").erase("c").expect("it exists");
+        Group::open(&below)
+            .expect("a group")
+            .erase("c")
+            .expect("it exists");
         assert_eq!(paths(&root(at)), ["g", "g/a"], "{format}");
-        Group::open(&below).expect("a group").erase_self().expect("it exists");
+        Group::open(&below)
+            .expect("a group")
+            .erase_self()
+            .expect("it exists");
         assert!(paths(&root(at)).is_empty(), "{format}");
     });
 }
@@ -97,10 +138,17 @@ fn changes_through_links_reach_the_root() {
 #[test]
 fn a_confined_store_changes_nothing_above_it() {
     in_each_format(|_, at| {
-        let name = if at.join("zarr.json").exists() { "zarr.json" } else { ".zmetadata" };
+        let name = if at.join("zarr.json").exists() {
+            "zarr.json"
+        } else {
+            ".zmetadata"
+        };
         let before = std::fs::read(at.join(name)).expect("a document");
         let store = FsStore::builder(at.join("g")).links(Links::Confine).build();
-        Array::<u8>::open((&store, "a")).expect("an array").resize([2]).expect("a smaller shape");
+        Array::<u8>::open((&store, "a"))
+            .expect("an array")
+            .resize([2])
+            .expect("a smaller shape");
         assert_eq!(std::fs::read(at.join(name)).expect("a document"), before);
     });
 }
@@ -113,8 +161,13 @@ fn a_folder_above_that_is_no_group_ends_the_search() {
     make(&at, Format::Zarr3);
     std::fs::create_dir_all(at.join("plain")).expect("a folder");
     let before = std::fs::read(at.join("zarr.json")).expect("a document");
-    Array::<u8>::builder([1]).create(at.join("plain/store").as_path()).expect("a new array");
-    assert_eq!(std::fs::read(at.join("zarr.json")).expect("a document"), before);
+    Array::<u8>::builder([1])
+        .create(at.join("plain/store").as_path())
+        .expect("a new array");
+    assert_eq!(
+        std::fs::read(at.join("zarr.json")).expect("a document"),
+        before
+    );
 }
 
 /// tensorstore leaves such nodes, since it creates no groups. zarr-python cannot open a root whose
@@ -124,7 +177,8 @@ fn nodes_below_a_group_without_document_are_not_added() {
     for format in FORMATS {
         let store = MemoryStore::new();
         let mut root = Group::create(&store, format).expect("a new group");
-        root.create_array("b", Array::<u8>::builder([4])).expect("a new array");
+        root.create_array("b", Array::<u8>::builder([4]))
+            .expect("a new array");
         root.consolidate().expect("it can be");
         let (document, copies) = match format {
             Format::Zarr2 => (".zarray", ".zmetadata"),
@@ -142,7 +196,11 @@ fn nodes_below_a_group_without_document_are_not_added() {
         // With a group it is added.
         Group::create((&store, "g"), format).expect("a new group");
         a.append(0, &arr1(&[1])).expect("an append");
-        assert_eq!(paths(&Group::open(&store).expect("the root")), ["b", "g", "g/a"], "{format}");
+        assert_eq!(
+            paths(&Group::open(&store).expect("the root")),
+            ["b", "g", "g/a"],
+            "{format}"
+        );
     }
 }
 
@@ -152,16 +210,23 @@ fn a_node_without_its_group_is_removed_from_the_map() {
     let store = MemoryStore::new();
     let mut root = Group::create(&store, Format::Zarr3).expect("a new group");
     for path in ["b", "g/a"] {
-        Array::<u8>::builder([4]).create((&store, path)).expect("a new array");
+        Array::<u8>::builder([4])
+            .create((&store, path))
+            .expect("a new array");
     }
     root.consolidate().expect("it can be");
     let mut document: Value =
         serde_json::from_slice(&store.get("zarr.json").expect("a document")).expect("JSON");
-    let map = document["consolidated_metadata"]["metadata"].as_object_mut().expect("a map");
+    let map = document["consolidated_metadata"]["metadata"]
+        .as_object_mut()
+        .expect("a map");
     map.remove("g").expect("a group");
     store.set("zarr.json", document.to_string()).expect("a key");
     assert!(Group::open(&store).expect("the root").walk().is_err());
-    Array::<u8>::open((&store, "b")).expect("an array").resize([2]).expect("a smaller shape");
+    Array::<u8>::open((&store, "b"))
+        .expect("an array")
+        .resize([2])
+        .expect("a smaller shape");
     assert_eq!(paths(&Group::open(&store).expect("the root")), ["b"]);
 }
 
@@ -173,10 +238,18 @@ fn an_empty_map_is_filled() {
         let storage = Storage::from(&store);
         let mut root = Group::create(&storage, format).expect("a new group");
         root.consolidate().expect("it can be");
-        root.create_array("b", Array::<u8>::builder([4])).expect("a new array");
-        assert!(copies(&store, format).contains(&"b".to_owned()), "{format}: {:?}", copies(&store, format));
+        root.create_array("b", Array::<u8>::builder([4]))
+            .expect("a new array");
+        assert!(
+            copies(&store, format).contains(&"b".to_owned()),
+            "{format}: {:?}",
+            copies(&store, format)
+        );
         root.erase("b").expect("it exists");
-        assert!(!copies(&store, format).contains(&"b".to_owned()), "{format}");
+        assert!(
+            !copies(&store, format).contains(&"b".to_owned()),
+            "{format}"
+        );
         root.create_group("c").expect("a new group");
         assert!(copies(&store, format).contains(&"c".to_owned()), "{format}");
     }
@@ -188,7 +261,8 @@ fn an_empty_map_is_filled() {
 fn an_empty_map_is_filled_with_all_nodes() {
     let store = MemoryStore::new();
     let root = Group::create(&store, Format::Zarr3).expect("a new group");
-    root.create_array("a", Array::<u8>::builder([4])).expect("a new array");
+    root.create_array("a", Array::<u8>::builder([4]))
+        .expect("a new array");
     root.create_group("g")
         .expect("a new group")
         .create_array("b", Array::<u8>::builder([4]))
@@ -196,20 +270,35 @@ fn an_empty_map_is_filled_with_all_nodes() {
     let empty = json!({"zarr_format": 3, "node_type": "group", "consolidated_metadata":
         {"kind": "inline", "must_understand": false, "metadata": {}}});
     store.set("zarr.json", empty.to_string()).expect("a key");
-    Array::<u8>::open((&store, "a")).expect("an array").resize([2]).expect("a smaller shape");
+    Array::<u8>::open((&store, "a"))
+        .expect("an array")
+        .resize([2])
+        .expect("a smaller shape");
     assert_eq!(copies(&store, Format::Zarr3), ["a", "g", "g/b"]);
-    assert_eq!(paths(&Group::open(&store).expect("the root")), ["a", "g", "g/b"]);
+    assert_eq!(
+        paths(&Group::open(&store).expect("the root")),
+        ["a", "g", "g/b"]
+    );
 }
 
 /// The nodes in the copies of the root.
 fn copies(store: &MemoryStore, format: Format) -> Vec<String> {
-    let key = if format == Format::Zarr2 { ".zmetadata" } else { "zarr.json" };
-    let document: Value = serde_json::from_slice(&store.get(key).expect("a document")).expect("JSON");
+    let key = if format == Format::Zarr2 {
+        ".zmetadata"
+    } else {
+        "zarr.json"
+    };
+    let document: Value =
+        serde_json::from_slice(&store.get(key).expect("a document")).expect("JSON");
     let map = match format {
         Format::Zarr2 => &document["metadata"],
         _ => &document["consolidated_metadata"]["metadata"],
     };
-    let name = |name: &String| name.rsplit_once("/.z").map_or(name.as_str(), |(node, _)| node).to_owned();
+    let name = |name: &String| {
+        name.rsplit_once("/.z")
+            .map_or(name.as_str(), |(node, _)| node)
+            .to_owned()
+    };
     let mut nodes: Vec<String> = map.as_object().expect("a map").keys().map(name).collect();
     nodes.sort();
     nodes.dedup();

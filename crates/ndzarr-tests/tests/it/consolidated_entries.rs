@@ -1,7 +1,8 @@
 //! Consolidated metadata with odd, hostile and too many entries.
 
 use ndzarr::{
-    AnyNode, Array, ConsolidatedUse, ErrorKind, Format, Group, MemberKind, MemoryStore, OpenOptions, Storage,
+    AnyNode, Array, ConsolidatedUse, ErrorKind, Format, Group, MemberKind, MemoryStore,
+    OpenOptions, Storage,
 };
 use ndzarr_testkit::{AsyncMemoryStore, Latency};
 use serde_json::{Value, json};
@@ -23,17 +24,24 @@ fn v2_t44_v2_158_unusable_consolidated_metadata_are_ignored_unless_they_are_requ
         String::new(),
     ] {
         let store = MemoryStore::new();
-        store.set(".zgroup", "{\"zarr_format\": 2}").expect("a value");
+        store
+            .set(".zgroup", "{\"zarr_format\": 2}")
+            .expect("a value");
         store.set("b/.zarray", array.to_string()).expect("a value");
         store.set(".zmetadata", bad.clone()).expect("a value");
         let root = Group::open(&store).expect("the group");
         assert_eq!(paths(&root), ["b"], "{bad}");
-        let error = options(ConsolidatedUse::Require).open_group(&store).expect_err(&bad);
+        let error = options(ConsolidatedUse::Require)
+            .open_group(&store)
+            .expect_err(&bad);
         assert!(error.to_string().contains(".zmetadata"), "{error}");
     }
     let none = MemoryStore::new();
-    none.set(".zgroup", "{\"zarr_format\": 2}").expect("a value");
-    let error = options(ConsolidatedUse::Require).open_group(&none).expect_err("there are none");
+    none.set(".zgroup", "{\"zarr_format\": 2}")
+        .expect("a value");
+    let error = options(ConsolidatedUse::Require)
+        .open_group(&none)
+        .expect_err("there are none");
     assert_eq!(error.kind(), ErrorKind::NotFound);
 }
 
@@ -44,12 +52,18 @@ fn v2_t43_v2_154_v2_158_v3_186_odd_entries_are_ignored() {
         "/y/.zgroup": group, "y//z/.zgroup": group, "./y/.zgroup": group, "y\\z/.zgroup": group, "y/0.0": 1,
         "y\u{0}/.zgroup": group});
     let store = MemoryStore::new();
-    store.set(".zgroup", "{\"zarr_format\": 2}").expect("a value");
+    store
+        .set(".zgroup", "{\"zarr_format\": 2}")
+        .expect("a value");
     let text = json!({"zarr_consolidated_format": 1, "metadata": map}).to_string();
     store.set(".zmetadata", text).expect("a value");
     let root = Group::open(&store).expect("the group");
     assert_eq!(
-        root.walk().expect("a listing").iter().map(|child| (child.path(), child.kind())).collect::<Vec<_>>(),
+        root.walk()
+            .expect("a listing")
+            .iter()
+            .map(|child| (child.path(), child.kind()))
+            .collect::<Vec<_>>(),
         [("x".to_owned(), Some(MemberKind::Group))]
     );
 
@@ -57,12 +71,17 @@ fn v2_t43_v2_154_v2_158_v3_186_odd_entries_are_ignored() {
     let map = json!({"x": group, "../y": group, "/y": group, "": group, "x/": group, "x//y": group, "y\\z": group,
         "__y": group});
     let inline = json!({"kind": "inline", "must_understand": false, "metadata": map});
-    let text = json!({"zarr_format": 3, "node_type": "group", "consolidated_metadata": inline}).to_string();
+    let text = json!({"zarr_format": 3, "node_type": "group", "consolidated_metadata": inline})
+        .to_string();
     let store = MemoryStore::new();
     store.set("zarr.json", text).expect("a value");
     let root = Group::open(&store).expect("the group");
     assert_eq!(
-        root.walk().expect("a listing").iter().map(|child| (child.path(), child.kind())).collect::<Vec<_>>(),
+        root.walk()
+            .expect("a listing")
+            .iter()
+            .map(|child| (child.path(), child.kind()))
+            .collect::<Vec<_>>(),
         [("x".to_owned(), Some(MemberKind::Group))]
     );
     assert!(root.group("../y").is_err());
@@ -78,8 +97,8 @@ fn v3_182_v3_183_nested_maps_have_no_effect_and_missing_parents_are_errors() {
     let root = |map: Value| {
         let inline = json!({"kind": "inline", "must_understand": false, "metadata": map});
         let store = MemoryStore::new();
-        let text =
-            json!({"zarr_format": 3, "node_type": "group", "consolidated_metadata": inline}).to_string();
+        let text = json!({"zarr_format": 3, "node_type": "group", "consolidated_metadata": inline})
+            .to_string();
         store.set("zarr.json", text).expect("a value");
         Group::open(&store).expect("the group")
     };
@@ -87,12 +106,17 @@ fn v3_182_v3_183_nested_maps_have_no_effect_and_missing_parents_are_errors() {
     let full = root(json!({"g": group, "g/a": array}));
     assert_eq!(paths(&full.group("g").expect("a group")), ["a"]);
     let orphan = root(json!({"g/a": array}));
-    let error = orphan.children().expect_err("without its group").to_string();
+    let error = orphan
+        .children()
+        .expect_err("without its group")
+        .to_string();
     assert!(error.contains("g/a"), "{error}");
     // For the group itself, an empty map hides nothing.
     let store = MemoryStore::new();
     store.set("zarr.json", group.to_string()).expect("a value");
-    store.set("b/zarr.json", array.to_string()).expect("a value");
+    store
+        .set("b/zarr.json", array.to_string())
+        .expect("a value");
     assert_eq!(paths(&Group::open(&store).expect("the group")), ["b"]);
 }
 
@@ -102,25 +126,42 @@ fn v2_t54_nodes_that_only_consolidated_metadata_have_are_opened() {
     for format in FORMATS {
         let full = MemoryStore::new();
         let root = made(&Storage::from(&full), format);
-        root.array::<u8>("g/b").expect("an array").fill([0..3], 7).expect("elements");
+        root.array::<u8>("g/b")
+            .expect("an array")
+            .fill([0..3], 7)
+            .expect("elements");
         let store = MemoryStore::new();
         for key in full.keys() {
-            let is_copied =
-                ["zarr.json", ".zarray", ".zgroup", ".zattrs"].iter().any(|name| key.ends_with(name));
+            let is_copied = ["zarr.json", ".zarray", ".zgroup", ".zattrs"]
+                .iter()
+                .any(|name| key.ends_with(name));
             if !is_copied || key == "zarr.json" {
-                store.set(&key, full.get(&key).expect("it is listed")).expect("a value");
+                store
+                    .set(&key, full.get(&key).expect("it is listed"))
+                    .expect("a value");
             }
         }
         let latency = Latency::default();
         let asynchronous = Storage::asynchronous(AsyncMemoryStore::over(store.clone(), latency));
         for storage in [Storage::from(&store), asynchronous] {
             let b = Array::<u8>::open((&storage, "g/b")).expect("an array");
-            assert_eq!(b.read(..).expect("elements").as_slice(), Some(&[7, 7, 7][..]));
-            assert_eq!(paths(&Group::open(&storage).expect("the group")), ["a", "g", "g/b"]);
+            assert_eq!(
+                b.read(..).expect("elements").as_slice(),
+                Some(&[7, 7, 7][..])
+            );
+            assert_eq!(
+                paths(&Group::open(&storage).expect("the group")),
+                ["a", "g", "g/b"]
+            );
             let g = AnyNode::open((&storage, "g")).expect("a group");
-            assert!(matches!(g, AnyNode::Group(g) if paths(&g) == ["b"]), "{format}");
+            assert!(
+                matches!(g, AnyNode::Group(g) if paths(&g) == ["b"]),
+                "{format}"
+            );
             let ignored = options(ConsolidatedUse::Ignore);
-            let error = ignored.open_node((&storage, "g/b")).expect_err("no document");
+            let error = ignored
+                .open_node((&storage, "g/b"))
+                .expect_err("no document");
             assert_eq!(error.kind(), ErrorKind::NotFound);
         }
     }
@@ -137,13 +178,21 @@ fn hostile_maps_are_bounded() {
         map.insert(format!("n{i}/.zgroup"), json!({"zarr_format": 2}));
     }
     let text = json!({"zarr_consolidated_format": 1, "metadata": map}).to_string();
-    store.set(".zgroup", "{\"zarr_format\": 2}").expect("a value");
+    store
+        .set(".zgroup", "{\"zarr_format\": 2}")
+        .expect("a value");
     store.set(".zmetadata", text).expect("a value");
     let root = Group::open(&store).expect("the group");
     assert_eq!(root.children().expect("a listing").len(), 10_000);
     let limits = ndzarr::Limits::default().document_bytes(1000);
-    let root = OpenOptions::new().limits(limits).open_group(&store).expect("the group");
-    assert_eq!(root.children().expect_err("too large").kind(), ErrorKind::InvalidMetadata);
+    let root = OpenOptions::new()
+        .limits(limits)
+        .open_group(&store)
+        .expect("the group");
+    assert_eq!(
+        root.children().expect_err("too large").kind(),
+        ErrorKind::InvalidMetadata
+    );
 }
 
 /// A change that could not be opened again is not written; the old value stays readable.
@@ -153,7 +202,11 @@ fn consolidated_metadata_stay_within_the_limits() {
         let store = MemoryStore::new();
         let limits = ndzarr::Limits::default().document_bytes(2000);
         let open = OpenOptions::new().limits(limits);
-        let mut root = Group::builder().format(format).limits(limits).create(&store).expect("a new group");
+        let mut root = Group::builder()
+            .format(format)
+            .limits(limits)
+            .create(&store)
+            .expect("a new group");
         let array = |name: &str| {
             let attributes = json!({"a": "x".repeat(1000)});
             root.create_array(name, Array::<u8>::builder([4]).attributes(attributes))
@@ -161,24 +214,48 @@ fn consolidated_metadata_stay_within_the_limits() {
         array("a").expect("a new array");
         array("b").expect("a new array");
         let before = store.keys();
-        let error = root.clone().consolidate().expect_err("two arrays are too large for one document");
-        assert_eq!(error.kind(), ErrorKind::InvalidMetadata, "{format}: {error}");
-        assert!(error.to_string().contains("limit of 2000"), "{format}: {error}");
+        let error = root
+            .clone()
+            .consolidate()
+            .expect_err("two arrays are too large for one document");
+        assert_eq!(
+            error.kind(),
+            ErrorKind::InvalidMetadata,
+            "{format}: {error}"
+        );
+        assert!(
+            error.to_string().contains("limit of 2000"),
+            "{format}: {error}"
+        );
         assert_eq!(store.keys(), before, "{format}");
-        let read = |path: &str| open.open_group(&store).and_then(|root| root.array::<u8>(path));
+        let read = |path: &str| {
+            open.open_group(&store)
+                .and_then(|root| root.array::<u8>(path))
+        };
         read("b").unwrap_or_else(|error| panic!("{format}: {error}"));
 
         root.erase("b").expect("it exists");
         root.consolidate().expect("one array is not too large");
-        let key = if format == Format::Zarr2 { ".zmetadata" } else { "zarr.json" };
+        let key = if format == Format::Zarr2 {
+            ".zmetadata"
+        } else {
+            "zarr.json"
+        };
         let before = store.get(key);
         let attributes = json!({"a": "x".repeat(1000)});
         let error = root
             .create_array("b", Array::<u8>::builder([4]).attributes(attributes))
             .expect_err("its copy is too large");
-        assert_eq!(error.kind(), ErrorKind::InvalidMetadata, "{format}: {error}");
+        assert_eq!(
+            error.kind(),
+            ErrorKind::InvalidMetadata,
+            "{format}: {error}"
+        );
         let message = error.to_string();
-        assert!(message.contains("limit of 2000") && message.contains("the change is stored"), "{message}");
+        assert!(
+            message.contains("limit of 2000") && message.contains("the change is stored"),
+            "{message}"
+        );
         assert_eq!(store.get(key), before, "{format}");
         read("a").unwrap_or_else(|error| panic!("{format}: {error}"));
     }

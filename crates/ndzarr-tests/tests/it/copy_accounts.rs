@@ -7,18 +7,21 @@ use std::sync::Arc;
 
 use ndzarr::store::block_on;
 use ndzarr::{
-    Array, CopyOptions, CopyReport, ErrorKind, Existing, Format, Group, KeyList, LeftOutReason, MemoryStore,
-    RunOptions, Storage, asynchronous, codec, copy,
+    Array, CopyOptions, CopyReport, ErrorKind, Existing, Format, Group, KeyList, LeftOutReason,
+    MemoryStore, RunOptions, Storage, asynchronous, codec, copy,
 };
 use ndzarr_testkit::{AsyncMemoryStore, CountingStore, Latency};
 use serde_json::json;
 
-/// What zarr-python, bioformats2raw and SpatialData put into one folder: an image of one array, a file of
-/// OME-XML, a table, an array in an array; and what killed and careless writers leave.
+/// What zarr-python, bioformats2raw and SpatialData put into one folder: an image of one array, a
+/// file of OME-XML, a table, an array in an array; and what killed and careless writers leave.
 const KEYS: [(&str, &str); 14] = [
     (".zgroup", r#"{"zarr_format": 2}"#),
     (".zattrs", r#"{"bioformats2raw.layout": 3}"#),
-    (".zmetadata", r#"{"zarr_consolidated_format": 1, "metadata": {".zgroup": {"zarr_format": 2}}}"#),
+    (
+        ".zmetadata",
+        r#"{"zarr_consolidated_format": 1, "metadata": {".zgroup": {"zarr_format": 2}}}"#,
+    ),
     ("0/.zarray", ARRAY),
     ("0/0", "\u{1}\u{2}"),
     // Outside of the three elements.
@@ -48,7 +51,9 @@ const FILES: [&str; 5] = [
 fn filled(keys: &[(&str, &str)]) -> MemoryStore {
     let store = MemoryStore::new();
     for (key, value) in keys {
-        store.set(&format!("from/{key}"), value.as_bytes().to_vec()).expect("a key");
+        store
+            .set(&format!("from/{key}"), value.as_bytes().to_vec())
+            .expect("a key");
     }
     store
 }
@@ -69,14 +74,16 @@ pub(crate) fn stores(keys: &[(&str, &str)], folder: &Path) -> Vec<(Storage, Set)
     });
     let memory = MemoryStore::new();
     let served = MemoryStore::new();
-    let asynchronous = Storage::asynchronous(AsyncMemoryStore::over(served.clone(), Latency::default()));
+    let asynchronous =
+        Storage::asynchronous(AsyncMemoryStore::over(served.clone(), Latency::default()));
     let stores = vec![
         (Storage::from(&memory), of_memory(memory)),
         (asynchronous, of_memory(served)),
         (Storage::folder(folder), of_folder),
     ];
     for (_, set) in &stores {
-        keys.iter().for_each(|(key, value)| set(&format!("from/{key}"), value.as_bytes()));
+        keys.iter()
+            .for_each(|(key, value)| set(&format!("from/{key}"), value.as_bytes()));
     }
     stores
 }
@@ -99,7 +106,10 @@ pub(crate) fn values(storage: &Storage, prefix: &str) -> BTreeMap<String, Vec<u8
         })
         .expect("a list");
     let value = |key: String| {
-        let value = storage.read_key(&key, 1 << 20).expect("a value").expect("it was listed");
+        let value = storage
+            .read_key(&key, 1 << 20)
+            .expect("a value")
+            .expect("it was listed");
         (key[prefix.len()..].to_owned(), value.to_vec())
     };
     keys.into_iter().map(value).collect()
@@ -107,8 +117,11 @@ pub(crate) fn values(storage: &Storage, prefix: &str) -> BTreeMap<String, Vec<u8
 
 pub(crate) fn names(list: &KeyList) -> Vec<&str> {
     assert_eq!(list.n, list.first.len() as u64);
-    let mut names: Vec<&str> =
-        list.first.iter().map(|key| key.strip_prefix("from/").expect("below")).collect();
+    let mut names: Vec<&str> = list
+        .first
+        .iter()
+        .map(|key| key.strip_prefix("from/").expect("below"))
+        .collect();
     names.sort_unstable();
     names
 }
@@ -128,8 +141,14 @@ fn every_key_of_a_group_is_copied_remade_or_left_out_with_the_reason() {
     for format in [None, Some(Format::Zarr3), Some(Format::N5)] {
         let folder = tempfile::tempdir().expect("a folder");
         for (storage, _) in stores(&KEYS, folder.path()) {
-            let options = format.map_or(CopyOptions::new(), |format| CopyOptions::new().format(format));
-            let planned = copy((&storage, "from"), (&storage, "to"), &options.clone().dry_run());
+            let options = format.map_or(CopyOptions::new(), |format| {
+                CopyOptions::new().format(format)
+            });
+            let planned = copy(
+                (&storage, "from"),
+                (&storage, "to"),
+                &options.clone().dry_run(),
+            );
             let planned = planned.expect("a plan").account;
             assert_eq!(values(&storage, "").len(), KEYS.len(), "nothing is written");
             copies(&storage, &options, |report, to| {
@@ -143,16 +162,30 @@ fn every_key_of_a_group_is_copied_remade_or_left_out_with_the_reason() {
                 let consolidated = left_out(report, LeftOutReason::Consolidated);
                 assert_eq!(consolidated, if n5 { vec![".zmetadata"] } else { vec![] });
                 assert_eq!(names(&account.files), FILES);
-                assert_eq!(left_out(report, LeftOutReason::OtherFormat), ["0/zarr.json"]);
+                assert_eq!(
+                    left_out(report, LeftOutReason::OtherFormat),
+                    ["0/zarr.json"]
+                );
                 assert_eq!(left_out(report, LeftOutReason::OutsideShape), ["0/7"]);
-                assert_eq!(left_out(report, LeftOutReason::Unfinished), ["0/.ndzarr-temporary/2/0"]);
+                assert_eq!(
+                    left_out(report, LeftOutReason::Unfinished),
+                    ["0/.ndzarr-temporary/2/0"]
+                );
                 assert!(report.is_complete());
                 let [from, target] = ["from/", to].map(|prefix| values(&storage, prefix));
-                FILES.iter().for_each(|file| assert_eq!(target.get(*file), from.get(*file), "{file}"));
-                assert!(!target.keys().any(|key| key.contains(".ndzarr")), "{target:?}");
+                FILES
+                    .iter()
+                    .for_each(|file| assert_eq!(target.get(*file), from.get(*file), "{file}"));
+                assert!(
+                    !target.keys().any(|key| key.contains(".ndzarr")),
+                    "{target:?}"
+                );
                 let copied = Group::open((&storage, to.trim_end_matches('/'))).expect("a group");
                 let zero = copied.array::<u8>("0").expect("an array");
-                assert_eq!(zero.read(..).expect("elements").into_raw_vec_and_offset().0, [1, 2, 0]);
+                assert_eq!(
+                    zero.read(..).expect("elements").into_raw_vec_and_offset().0,
+                    [1, 2, 0]
+                );
             });
         }
     }
@@ -162,34 +195,59 @@ fn every_key_of_a_group_is_copied_remade_or_left_out_with_the_reason() {
 fn files_of_others_stay_if_the_user_says_so() {
     let folder = tempfile::tempdir().expect("a folder");
     for (storage, _) in stores(&KEYS, folder.path()) {
-        copies(&storage, &CopyOptions::new().no_other_files(), |report, to| {
-            let account = report.account.as_ref().expect("an account");
-            assert_eq!((account.n_keys(), account.files.n), (KEYS.len() as u64, 0));
-            assert_eq!(left_out(report, LeftOutReason::OtherFile), FILES);
-            let target = values(&storage, to);
-            let names: Vec<&str> = target.keys().map(String::as_str).collect();
-            assert_eq!(names, [".zattrs", ".zgroup", ".zmetadata", "0/.zarray", "0/0", "OME/.zgroup"]);
-        });
+        copies(
+            &storage,
+            &CopyOptions::new().no_other_files(),
+            |report, to| {
+                let account = report.account.as_ref().expect("an account");
+                assert_eq!((account.n_keys(), account.files.n), (KEYS.len() as u64, 0));
+                assert_eq!(left_out(report, LeftOutReason::OtherFile), FILES);
+                let target = values(&storage, to);
+                let names: Vec<&str> = target.keys().map(String::as_str).collect();
+                assert_eq!(
+                    names,
+                    [
+                        ".zattrs",
+                        ".zgroup",
+                        ".zmetadata",
+                        "0/.zarray",
+                        "0/0",
+                        "OME/.zgroup"
+                    ]
+                );
+            },
+        );
     }
 }
 
 #[test]
 fn a_single_array_accounts_for_its_keys_by_the_list_of_its_chunks() {
     let folder = tempfile::tempdir().expect("a folder");
-    let of_array: Vec<(&str, &str)> =
-        KEYS.iter().filter_map(|(key, value)| Some((key.strip_prefix("0/")?, *value))).collect();
-    let of_array: Vec<_> = of_array.into_iter().filter(|(key, _)| *key != "zarr.json").collect();
+    let of_array: Vec<(&str, &str)> = KEYS
+        .iter()
+        .filter_map(|(key, value)| Some((key.strip_prefix("0/")?, *value)))
+        .collect();
+    let of_array: Vec<_> = of_array
+        .into_iter()
+        .filter(|(key, _)| *key != "zarr.json")
+        .collect();
     for (storage, _) in stores(&of_array, folder.path()) {
         for options in [CopyOptions::new(), CopyOptions::new().chunks([3])] {
-            let options = options.existing(Existing::Replace).run(RunOptions::default().force());
+            let options = options
+                .existing(Existing::Replace)
+                .run(RunOptions::default().force());
             copies(&storage, &options, |report, to| {
                 let account = report.account.as_ref().expect("an account");
-                assert_eq!((account.n_keys(), account.n_documents, account.n_chunks), (6, 1, 1));
+                assert_eq!(
+                    (account.n_keys(), account.n_documents, account.n_chunks),
+                    (6, 1, 1)
+                );
                 assert_eq!(names(&account.files), ["inner/.zarray", "inner/0"]);
                 assert_eq!(left_out(report, LeftOutReason::OutsideShape), ["7"]);
                 let [from, target] = ["from/", to].map(|prefix| values(&storage, prefix));
                 assert_eq!(target.get("inner/0"), from.get("inner/0"));
-                let inner = Array::<u8>::open((&storage, &format!("{to}inner")[..])).expect("an array");
+                let inner =
+                    Array::<u8>::open((&storage, &format!("{to}inner")[..])).expect("an array");
                 assert_eq!(inner.read(..).expect("elements")[1], 6);
             });
         }
@@ -198,12 +256,22 @@ fn a_single_array_accounts_for_its_keys_by_the_list_of_its_chunks() {
     let store = AsyncMemoryStore::over(filled(&of_array), Latency::default());
     let storage = Storage::asynchronous(store.clone());
     store.reset();
-    copy((&storage, "from"), (MemoryStore::new(), "to"), &CopyOptions::new()).expect("a copy");
+    copy(
+        (&storage, "from"),
+        (MemoryStore::new(), "to"),
+        &CopyOptions::new(),
+    )
+    .expect("a copy");
     assert_eq!(store.counts().lists, 1, "{:?}", store.counts());
     let store = Arc::new(CountingStore::new(filled(&of_array)));
     let storage = Storage::blocking(Arc::clone(&store));
     store.reset();
-    copy((&storage, "from"), (MemoryStore::new(), "to"), &CopyOptions::new()).expect("a copy");
+    copy(
+        (&storage, "from"),
+        (MemoryStore::new(), "to"),
+        &CopyOptions::new(),
+    )
+    .expect("a copy");
     assert_eq!(store.counts().lists, 1, "{:?}", store.counts());
 }
 
@@ -211,15 +279,36 @@ fn a_single_array_accounts_for_its_keys_by_the_list_of_its_chunks() {
 #[test]
 fn a_file_of_the_source_replaces_no_other() {
     let store = filled(&KEYS);
-    store.set("to/ro-crate-metadata.json", "another").expect("a key");
-    let error = copy((&store, "from"), (&store, "to"), &CopyOptions::new()).expect_err("it is another");
+    store
+        .set("to/ro-crate-metadata.json", "another")
+        .expect("a key");
+    let error =
+        copy((&store, "from"), (&store, "to"), &CopyOptions::new()).expect_err("it is another");
     assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{error}");
-    assert!(error.to_string().contains("ro-crate-metadata.json"), "{error}");
-    assert_eq!(store.get("to/ro-crate-metadata.json").expect("it stays"), "another");
+    assert!(
+        error.to_string().contains("ro-crate-metadata.json"),
+        "{error}"
+    );
+    assert_eq!(
+        store.get("to/ro-crate-metadata.json").expect("it stays"),
+        "another"
+    );
     assert!(Group::open((&store, "to")).is_err(), "it is not whole");
-    store.set("to/ro-crate-metadata.json", "half").expect("a key");
-    copy((&store, "from"), (&store, "to"), &CopyOptions::new().resume()).expect("it goes on");
-    assert_eq!(store.get("to/ro-crate-metadata.json").expect("it was copied"), "{}");
+    store
+        .set("to/ro-crate-metadata.json", "half")
+        .expect("a key");
+    copy(
+        (&store, "from"),
+        (&store, "to"),
+        &CopyOptions::new().resume(),
+    )
+    .expect("it goes on");
+    assert_eq!(
+        store
+            .get("to/ro-crate-metadata.json")
+            .expect("it was copied"),
+        "{}"
+    );
     let again = CopyOptions::new().existing(Existing::Replace);
     let error = copy((&store, "from"), (&store, "to"), &again).expect_err("files of others");
     assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{error}");
@@ -245,7 +334,12 @@ fn a_large_file_is_copied_in_pieces() {
 
 pub(crate) fn group(format: u8) -> (&'static str, String, &'static str, String) {
     match format {
-        2 => (".zgroup", r#"{"zarr_format": 2}"#.to_owned(), ".zarray", ARRAY.to_owned()),
+        2 => (
+            ".zgroup",
+            r#"{"zarr_format": 2}"#.to_owned(),
+            ".zarray",
+            ARRAY.to_owned(),
+        ),
         _ => {
             let array = json!({
                 "zarr_format": 3, "node_type": "array", "shape": [3], "data_type": "uint8", "fill_value": 0,
@@ -282,10 +376,15 @@ const OPAQUE: [(&str, &str); 7] = [
 fn arrays_that_cannot_be_decoded_are_copied_as_they_are_or_named() {
     let folder = tempfile::tempdir().expect("a folder");
     for (storage, _) in stores(&OPAQUE, folder.path()) {
-        // Where nothing has to be decoded, they are copied byte for byte; what an option says of the others says
-        // nothing of them.
-        for options in [CopyOptions::new(), CopyOptions::new().codecs([codec::zstd(1)])] {
-            let options = options.existing(Existing::Replace).run(RunOptions::default().force());
+        // Where nothing has to be decoded, they are copied byte for byte; what an option says of
+        // the others says nothing of them.
+        for options in [
+            CopyOptions::new(),
+            CopyOptions::new().codecs([codec::zstd(1)]),
+        ] {
+            let options = options
+                .existing(Existing::Replace)
+                .run(RunOptions::default().force());
             copies(&storage, &options, |report, to| {
                 assert!(report.is_complete());
                 let as_files: Vec<(&str, u64)> = (report.nodes.iter())
@@ -304,21 +403,43 @@ fn arrays_that_cannot_be_decoded_are_copied_as_they_are_or_named() {
                 assert_eq!(a.read(..).expect("elements").sum(), 3);
             });
         }
-        let options = CopyOptions::new().format(Format::Zarr3).existing(Existing::Replace);
-        copies(&storage, &options.run(RunOptions::default().force()), |report, to| {
-            let not_copied: Vec<&str> = report.not_copied.iter().map(|node| &node.source[..]).collect();
-            assert_eq!(not_copied, ["from/pickles", "from/wavpack"]);
-            assert!(report.not_copied[1].why.contains("wavpack"), "{report:?}");
-            assert!(!report.is_complete());
-            let left_out = left_out(report, LeftOutReason::NotCopied);
-            assert_eq!(left_out, ["pickles/.zarray", "pickles/0", "wavpack/.zarray", "wavpack/0"]);
-            let to = Group::open((&storage, to.trim_end_matches('/'))).expect("a group");
-            assert_eq!(to.walk().expect("a list").len(), 1);
-        });
+        let options = CopyOptions::new()
+            .format(Format::Zarr3)
+            .existing(Existing::Replace);
+        copies(
+            &storage,
+            &options.run(RunOptions::default().force()),
+            |report, to| {
+                let not_copied: Vec<&str> = report
+                    .not_copied
+                    .iter()
+                    .map(|node| &node.source[..])
+                    .collect();
+                assert_eq!(not_copied, ["from/pickles", "from/wavpack"]);
+                assert!(report.not_copied[1].why.contains("wavpack"), "{report:?}");
+                assert!(!report.is_complete());
+                let left_out = left_out(report, LeftOutReason::NotCopied);
+                assert_eq!(
+                    left_out,
+                    [
+                        "pickles/.zarray",
+                        "pickles/0",
+                        "wavpack/.zarray",
+                        "wavpack/0"
+                    ]
+                );
+                let to = Group::open((&storage, to.trim_end_matches('/'))).expect("a group");
+                assert_eq!(to.walk().expect("a list").len(), 1);
+            },
+        );
     }
     // A copy of only such an array is an error.
     let store = filled(&OPAQUE);
-    let error =
-        copy((&store, "from/pickles"), (&store, "to"), &CopyOptions::new()).expect_err("it is unknown");
+    let error = copy(
+        (&store, "from/pickles"),
+        (&store, "to"),
+        &CopyOptions::new(),
+    )
+    .expect_err("it is unknown");
     assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
 }

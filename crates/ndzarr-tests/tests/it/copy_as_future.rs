@@ -51,12 +51,20 @@ struct Watched {
 impl Watched {
     fn new(memory: &MemoryStore, odd: Odd) -> Self {
         let inner = AsyncMemoryStore::over(memory.clone(), ndzarr_testkit::Latency::default());
-        Self { inner, odd, threads: Arc::default(), is_waiting: Arc::default() }
+        Self {
+            inner,
+            odd,
+            threads: Arc::default(),
+            is_waiting: Arc::default(),
+        }
     }
 
     /// Called by each request when it is polled.
     fn note(&self) {
-        self.threads.lock().expect("it works").insert(thread::current().id());
+        self.threads
+            .lock()
+            .expect("it works")
+            .insert(thread::current().id());
     }
 
     async fn noted<T>(&self, request: impl Future<Output = T>) -> T {
@@ -100,7 +108,11 @@ impl AsyncStore for Watched {
         Box::pin(self.noted(self.inner.put(key, parts, only_if)))
     }
 
-    fn erase<'a>(&'a self, key: &'a Key, only_if: Precondition) -> BoxFuture<'a, Result<Put, StoreError>> {
+    fn erase<'a>(
+        &'a self,
+        key: &'a Key,
+        only_if: Precondition,
+    ) -> BoxFuture<'a, Result<Put, StoreError>> {
         Box::pin(self.noted(self.inner.erase(key, only_if)))
     }
 
@@ -122,8 +134,14 @@ impl AsyncStore for Watched {
         }
     }
 
-    fn list_sizes<'a>(&'a self, prefix: &'a Prefix) -> BoxStream<'a, Result<Vec<(Key, Listed)>, StoreError>> {
-        self.inner.list_sizes(prefix).inspect(|_| self.note()).boxed()
+    fn list_sizes<'a>(
+        &'a self,
+        prefix: &'a Prefix,
+    ) -> BoxStream<'a, Result<Vec<(Key, Listed)>, StoreError>> {
+        self.inner
+            .list_sizes(prefix)
+            .inspect(|_| self.note())
+            .boxed()
     }
 }
 
@@ -131,20 +149,32 @@ impl AsyncStore for Watched {
 fn source() -> MemoryStore {
     let memory = MemoryStore::new();
     let group = Group::create((&memory, "g"), ndzarr::Format::Zarr3).expect("it works");
-    let a = group.create_array("a", Array::<u16>::builder([32]).chunks([4])).expect("it works");
-    a.write(.., &ndarray::Array1::from_iter(1..=32)).expect("it works");
-    memory.set("g/notes.txt", "by another program").expect("it works");
+    let a = group
+        .create_array("a", Array::<u16>::builder([32]).chunks([4]))
+        .expect("it works");
+    a.write(.., &ndarray::Array1::from_iter(1..=32))
+        .expect("it works");
+    memory
+        .set("g/notes.txt", "by another program")
+        .expect("it works");
     memory
 }
 
 fn poll<T>(future: &mut Pin<Box<impl Future<Output = T>>>) -> bool {
-    future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready()
+    future
+        .as_mut()
+        .poll(&mut Context::from_waker(Waker::noop()))
+        .is_ready()
 }
 
 /// The sum of the elements of a copy.
 fn sum(to: &MemoryStore, path: &str) -> u64 {
     let a = Array::<u16>::open((to, format!("{path}/a"))).expect("the copy");
-    a.read(..).expect("elements").iter().map(|&n| u64::from(n)).sum()
+    a.read(..)
+        .expect("elements")
+        .iter()
+        .map(|&n| u64::from(n))
+        .sum()
 }
 
 /// 1 + 2 + … + 32.
@@ -158,21 +188,43 @@ fn the_polling_task_makes_all_requests() {
     let [source, target, temporary] =
         [&from, &to, &between].map(|store| Storage::asynchronous(store.clone()));
     let planes = Array::<u16>::builder([64, 64, 64]).chunks([1, 64, 64]);
-    planes.create((from.inner.memory(), "planes")).expect("it works").fill(.., 3).expect("it works");
+    planes
+        .create((from.inner.memory(), "planes"))
+        .expect("it works")
+        .fill(.., 3)
+        .expect("it works");
     // Byte for byte, and in other chunks.
-    for (i, options) in [CopyOptions::new(), CopyOptions::new().chunks([5])].iter().enumerate() {
+    for (i, options) in [CopyOptions::new(), CopyOptions::new().chunks([5])]
+        .iter()
+        .enumerate()
+    {
         let path = format!("h{i}");
-        let copied = block_on(asynchronous::copy((&source, "g"), (&target, &path), options));
+        let copied = block_on(asynchronous::copy(
+            (&source, "g"),
+            (&target, &path),
+            options,
+        ));
         let report = copied.expect("a copy");
         assert_eq!(report.account.expect("it lists").files.n, 1, "{i}");
         assert_eq!(sum(to.inner.memory(), &path), SUM, "{i}");
     }
-    // In two passes, by a temporary array: planes become columns in less than a sixth of the memory.
+    // In two passes, by a temporary array: planes become columns in less than a sixth of the
+    // memory.
     let run = RunOptions::default().threads(NonZeroUsize::new(1));
-    let columns = CopyOptions::new().chunks([64, 4, 4]).run(run).memory((2 << 20) + (200 << 10));
+    let columns = CopyOptions::new()
+        .chunks([64, 4, 4])
+        .run(run)
+        .memory((2 << 20) + (200 << 10));
     let columns = columns.temporary((&temporary, ""));
-    let report = block_on(asynchronous::copy((&source, "planes"), (&target, "columns"), &columns));
-    assert_eq!(report.expect("a copy").nodes[0].temporary_bytes, 64 * 64 * 64 * 2);
+    let report = block_on(asynchronous::copy(
+        (&source, "planes"),
+        (&target, "columns"),
+        &columns,
+    ));
+    assert_eq!(
+        report.expect("a copy").nodes[0].temporary_bytes,
+        64 * 64 * 64 * 2
+    );
     let columns = Array::<u16>::open((to.inner.memory(), "columns")).expect("the copy");
     assert!(columns.read(..).expect("elements").iter().all(|&n| n == 3));
     for store in [&from, &to, &between] {
@@ -190,7 +242,10 @@ fn a_dropped_copy_ends() {
         let target: Arc<dyn Store> = Arc::new(to.clone());
         let weak = Arc::downgrade(&target);
         let options = CopyOptions::new();
-        let places = ((Storage::asynchronous(from.clone()), "g"), (Storage::from(target), "h"));
+        let places = (
+            (Storage::asynchronous(from.clone()), "g"),
+            (Storage::from(target), "h"),
+        );
         let mut future = Box::pin(asynchronous::copy(places.0, places.1, &options));
         while !from.is_waiting.load(Ordering::SeqCst) {
             assert!(!poll(&mut future), "{odd:?}");
@@ -209,10 +264,17 @@ fn a_panic_of_a_store_is_passed_on() {
     let from = Storage::asynchronous(Watched::new(&source(), Odd::PanicsAtChunks));
     let to = MemoryStore::new();
     let copied = catch_unwind(AssertUnwindSafe(|| {
-        block_on(asynchronous::copy((&from, "g"), (&to, "h"), &CopyOptions::new()))
+        block_on(asynchronous::copy(
+            (&from, "g"),
+            (&to, "h"),
+            &CopyOptions::new(),
+        ))
     }));
     let panic = copied.expect_err("it panics");
-    assert_eq!(panic.downcast_ref::<&str>(), Some(&"the store is out of order"));
+    assert_eq!(
+        panic.downcast_ref::<&str>(),
+        Some(&"the store is out of order")
+    );
     assert_eq!(to.get("h/zarr.json"), None);
 }
 
@@ -227,8 +289,11 @@ fn no_lock_is_held_while_the_source_is_read() {
     let from = Watched::new(&memory, Odd::SilentParts);
     let options = CopyOptions::new().memory(4 << 20);
     let target = (folder.path(), "h");
-    let mut future =
-        Box::pin(asynchronous::copy((Storage::asynchronous(from.clone()), "g"), target, &options));
+    let mut future = Box::pin(asynchronous::copy(
+        (Storage::asynchronous(from.clone()), "g"),
+        target,
+        &options,
+    ));
     while !from.is_waiting.load(Ordering::SeqCst) {
         assert!(!poll(&mut future));
         thread::yield_now();
@@ -240,7 +305,12 @@ fn no_lock_is_held_while_the_source_is_read() {
     drop((locked, future));
 
     let from = Storage::asynchronous(Watched::new(&memory, Odd::Nothing));
-    block_on(asynchronous::copy((from, "g"), target, &options.clone().resume())).expect("a copy");
+    block_on(asynchronous::copy(
+        (from, "g"),
+        target,
+        &options.clone().resume(),
+    ))
+    .expect("a copy");
     assert!(std::fs::read(folder.path().join("h/large.bin")).expect("the file") == large);
 }
 

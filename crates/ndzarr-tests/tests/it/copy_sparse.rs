@@ -1,11 +1,16 @@
 //! Copies of arrays with many places for chunks, of which few or none are stored.
 
-use ndzarr::{Array, CopyOptions, DataType, MemoryStore, RunOptions, Storage, asynchronous, copy, s};
+use ndzarr::{
+    Array, CopyOptions, DataType, MemoryStore, RunOptions, Storage, asynchronous, copy, s,
+};
 use ndzarr_testkit::{AsyncMemoryStore, CountingStore, Latency, block_on};
 
 /// core/f23: two chunks of 100,000, at either end.
 fn two_chunks(store: &MemoryStore) {
-    let a = Array::<u8>::builder([1_000_000]).chunks([10]).fill_value(9).create((store, "a"));
+    let a = Array::<u8>::builder([1_000_000])
+        .chunks([10])
+        .fill_value(9)
+        .create((store, "a"));
     let a = a.expect("a new array");
     a.fill([5..9], 1).expect("elements");
     a.fill([999_990..999_999], 2).expect("elements");
@@ -13,12 +18,22 @@ fn two_chunks(store: &MemoryStore) {
 
 fn check(store: &MemoryStore, n_chunks: usize) {
     let b = Array::<u8>::open((store, "b")).expect("the copy");
-    assert_eq!(b.read([4..10]).expect("elements").to_vec(), [9, 1, 1, 1, 1, 9]);
+    assert_eq!(
+        b.read([4..10]).expect("elements").to_vec(),
+        [9, 1, 1, 1, 1, 9]
+    );
     assert_eq!(
         b.read([999_988..1_000_000]).expect("elements").to_vec(),
         [9, 9, 2, 2, 2, 2, 2, 2, 2, 2, 2, 9]
     );
-    assert_eq!(store.keys().iter().filter(|key| key.starts_with("b/c/")).count(), n_chunks);
+    assert_eq!(
+        store
+            .keys()
+            .iter()
+            .filter(|key| key.starts_with("b/c/"))
+            .count(),
+        n_chunks
+    );
 }
 
 #[test]
@@ -54,8 +69,12 @@ fn an_asynchronous_store_is_not_asked_for_unlisted_chunks_either() {
     let counters = counted.clone();
     let target = MemoryStore::new();
     let options = CopyOptions::new().chunks([14]);
-    block_on(asynchronous::copy((Storage::asynchronous(counted), "a"), (&target, "b"), &options))
-        .expect("copied");
+    block_on(asynchronous::copy(
+        (Storage::asynchronous(counted), "a"),
+        (&target, "b"),
+        &options,
+    ))
+    .expect("copied");
     assert!(counters.counts().fetches < 20, "{:?}", counters.counts());
     check(&target, 3);
 }
@@ -71,12 +90,16 @@ fn an_array_of_any_shape_is_planned() {
         ("longest", vec![all, 1], vec![1, 1]),
         ("cubes", vec![1 << 20; 3], vec![1; 3]),
     ] {
-        let a = Array::<u8>::builder(shape.clone()).chunks(chunks.clone()).create((&store, name));
+        let a = Array::<u8>::builder(shape.clone())
+            .chunks(chunks.clone())
+            .create((&store, name));
         a.expect("a new array");
         for options in [
             CopyOptions::new().chunks(vec![7; shape.len()]),
             CopyOptions::new().data_type(DataType::Float { bits: 64 }),
-            CopyOptions::new().chunks(chunks.clone()).shards(vec![64; shape.len()]),
+            CopyOptions::new()
+                .chunks(chunks.clone())
+                .shards(vec![64; shape.len()]),
         ] {
             let target = MemoryStore::new();
             copy((&store, name), (&target, "b"), &options.clone().dry_run()).expect(name);

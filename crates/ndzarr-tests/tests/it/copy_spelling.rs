@@ -1,5 +1,5 @@
-//! A copy that is encoded again keeps what other programs see of the layout: the index of shards, byte orders,
-//! the text of a type.
+//! A copy that is encoded again keeps what other programs see of the layout: the index of shards,
+//! byte orders, the text of a type.
 
 use std::fs;
 use std::path::Path;
@@ -18,7 +18,11 @@ fn shard(root: &Path, index_codecs: &Value) {
         "configuration": {"chunk_shape": [2], "codecs": [{"name": "bytes"}], "index_codecs": index_codecs,
         "index_location": "start"}}]});
     put(root, "a/zarr.json", document.to_string());
-    put(root, "a/c/0", b"\x10\0\0\0\0\0\0\0\x02\0\0\0\0\0\0\0\x01\x02");
+    put(
+        root,
+        "a/c/0",
+        b"\x10\0\0\0\0\0\0\0\x02\0\0\0\0\0\0\0\x01\x02",
+    );
 }
 
 fn sharding(root: &Path, name: &str) -> Value {
@@ -32,7 +36,10 @@ fn the_index_of_shards_stays_where_it_is() {
     shard(root.path(), &codecs);
     let copied = |name: &str, options: CopyOptions| {
         let report = copy((root.path(), "a"), (root.path(), name), &options).expect("copied");
-        let elements = Array::<u8>::open((root.path(), name)).expect("opens").read(..).expect("elements");
+        let elements = Array::<u8>::open((root.path(), name))
+            .expect("opens")
+            .read(..)
+            .expect("elements");
         assert_eq!(elements, ndarray::array![1, 2].into_dyn());
         (sharding(root.path(), name), report.nodes[0].notes.clone())
     };
@@ -40,7 +47,13 @@ fn the_index_of_shards_stays_where_it_is() {
         ("same", CopyOptions::new()),
         ("again", CopyOptions::new().codecs([codec::gzip(5)])),
         ("finer", CopyOptions::new().chunks([1])),
-        ("typed", CopyOptions::new().data_type(DataType::UInt { bits: 8 }).offset(0.0).scale(1.0)),
+        (
+            "typed",
+            CopyOptions::new()
+                .data_type(DataType::UInt { bits: 8 })
+                .offset(0.0)
+                .scale(1.0),
+        ),
     ] {
         let (sharding, notes) = copied(name, options);
         assert_eq!(
@@ -53,20 +66,36 @@ fn the_index_of_shards_stays_where_it_is() {
     // Where the index is put is part of the value.
     let again = fs::read(root.path().join("finer/c/0")).expect("a shard");
     assert_eq!(again[..8], 32_u64.to_le_bytes());
-    let (sharding, _) = copied("moved", CopyOptions::new().index_location(IndexLocation::End));
-    assert_eq!((&sharding["index_location"], &sharding["index_codecs"]), (&json!("end"), &codecs));
-    assert_eq!(fs::read(root.path().join("moved/c/0")).expect("a shard")[..2], [1, 2]);
+    let (sharding, _) = copied(
+        "moved",
+        CopyOptions::new().index_location(IndexLocation::End),
+    );
+    assert_eq!(
+        (&sharding["index_location"], &sharding["index_codecs"]),
+        (&json!("end"), &codecs)
+    );
+    assert_eq!(
+        fs::read(root.path().join("moved/c/0")).expect("a shard")[..2],
+        [1, 2]
+    );
     let (_, notes) = copied("plain", CopyOptions::new().no_shards());
     assert_eq!(notes, [""; 0]);
-    let nowhere = CopyOptions::new().no_shards().index_location(IndexLocation::End);
-    let error = copy((root.path(), "a"), (root.path(), "none"), &nowhere).expect_err("no index").to_string();
+    let nowhere = CopyOptions::new()
+        .no_shards()
+        .index_location(IndexLocation::End);
+    let error = copy((root.path(), "a"), (root.path(), "none"), &nowhere)
+        .expect_err("no index")
+        .to_string();
     assert!(error.contains("index"), "{error}");
 }
 
 #[test]
 fn numbers_stay_in_big_endian() {
     let root = tempfile::tempdir().expect("a folder");
-    let elements: Vec<u8> = [1_u16, 2, 3, 4].iter().flat_map(|n| n.to_be_bytes()).collect();
+    let elements: Vec<u8> = [1_u16, 2, 3, 4]
+        .iter()
+        .flat_map(|n| n.to_be_bytes())
+        .collect();
     put(
         root.path(),
         "two/.zarray",
@@ -87,19 +116,39 @@ fn numbers_stay_in_big_endian() {
         for (name, options) in [
             ("finer", CopyOptions::new().chunks([2])),
             ("coded", CopyOptions::new().codecs([codec::gzip(1)])),
-            ("shards", CopyOptions::new().format(Format::Zarr3).chunks([2]).shards([4])),
-            ("other", CopyOptions::new().format(Format::Zarr3).chunks([2])),
+            (
+                "shards",
+                CopyOptions::new()
+                    .format(Format::Zarr3)
+                    .chunks([2])
+                    .shards([4]),
+            ),
+            (
+                "other",
+                CopyOptions::new().format(Format::Zarr3).chunks([2]),
+            ),
         ] {
             let name = format!("{from}-{name}");
             copy((root.path(), from), (root.path(), &*name), &options).expect("copied");
             let array = AnyArray::open((root.path(), &*name)).expect("opens");
             let spec = array.spec();
             let inner = spec.inner_chunks().pop();
-            let codecs = inner.as_ref().map_or(&spec.codecs[..], |(_, codecs)| codecs);
-            let big = CodecConfig::Bytes { endian: Some(ndzarr::Endian::Big) };
-            assert!(codecs.iter().any(|codec| codec.config == big), "{name}: {codecs:?}");
+            let codecs = inner
+                .as_ref()
+                .map_or(&spec.codecs[..], |(_, codecs)| codecs);
+            let big = CodecConfig::Bytes {
+                endian: Some(ndzarr::Endian::Big),
+            };
+            assert!(
+                codecs.iter().any(|codec| codec.config == big),
+                "{name}: {codecs:?}"
+            );
             let again = Array::<u16>::open((root.path(), &*name)).expect("opens");
-            assert_eq!(again.read(..).expect("elements"), ndarray::array![1, 2, 3, 4].into_dyn(), "{name}");
+            assert_eq!(
+                again.read(..).expect("elements"),
+                ndarray::array![1, 2, 3, 4].into_dyn(),
+                "{name}"
+            );
         }
     }
 }
@@ -119,10 +168,16 @@ fn the_text_of_a_type_stays() {
             "fill_value": null, "order": "C", "filters": null});
         put(root.path(), "a/.zarray", document.to_string());
         put(root.path(), "a/0", elements);
-        for (name, options) in [("b", CopyOptions::new()), ("c", CopyOptions::new().codecs([codec::gzip(1)]))]
-        {
+        for (name, options) in [
+            ("b", CopyOptions::new()),
+            ("c", CopyOptions::new().codecs([codec::gzip(1)])),
+        ] {
             copy((root.path(), "a"), (root.path(), name), &options).expect("copied");
-            assert_eq!(json_of(root.path(), &format!("{name}/.zarray"))["dtype"], dtype, "{name}");
+            assert_eq!(
+                json_of(root.path(), &format!("{name}/.zarray"))["dtype"],
+                dtype,
+                "{name}"
+            );
         }
     }
 }

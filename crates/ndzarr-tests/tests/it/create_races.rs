@@ -10,16 +10,28 @@ use ndzarr::{AnyNode, Array, Error, ErrorKind, Format, FsStore, Group, MemorySto
 use ndzarr_testkit::{AsyncMemoryStore, Latency, forward};
 use serde_json::json;
 
-const FORMATS: [Format; 5] = [Format::Zarr2, Format::Zarr3, Format::N5, Format::DraftA, Format::DraftB];
+const FORMATS: [Format; 5] = [
+    Format::Zarr2,
+    Format::Zarr3,
+    Format::N5,
+    Format::DraftA,
+    Format::DraftB,
+];
 
 /// Creates an array or a group, with an attribute that names its creator.
 fn create(storage: &Storage, format: Format, who: usize, is_array: bool) -> Result<(), Error> {
     let attributes = json!({"who": who});
     if is_array {
-        let array = Array::<u8>::builder([who as u64 + 1]).format(format).attributes(attributes);
+        let array = Array::<u8>::builder([who as u64 + 1])
+            .format(format)
+            .attributes(attributes);
         return array.create((storage, "g/a")).map(drop);
     }
-    Group::builder().format(format).attributes(attributes).create((storage, "g/a")).map(drop)
+    Group::builder()
+        .format(format)
+        .attributes(attributes)
+        .create((storage, "g/a"))
+        .map(drop)
 }
 
 /// The creator of the node, and true if it is an array.
@@ -27,10 +39,17 @@ fn winner(storage: &Storage) -> (usize, bool) {
     match AnyNode::open((storage, "g/a")).expect("a node") {
         AnyNode::Array(array) => {
             let who = array.attributes()["who"].as_u64().expect("a number") as usize;
-            assert_eq!(array.shape(), [who as u64 + 1], "document and attributes are of one writer");
+            assert_eq!(
+                array.shape(),
+                [who as u64 + 1],
+                "document and attributes are of one writer"
+            );
             (who, true)
         }
-        AnyNode::Group(group) => (group.attributes()["who"].as_u64().expect("a number") as usize, false),
+        AnyNode::Group(group) => (
+            group.attributes()["who"].as_u64().expect("a number") as usize,
+            false,
+        ),
     }
 }
 
@@ -47,14 +66,27 @@ fn race(storages: &[Storage], format: Format, is_array: impl Fn(usize) -> bool +
                 })
             })
             .collect();
-        threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
+        threads
+            .into_iter()
+            .map(|thread| thread.join().expect("no panic"))
+            .collect()
     });
-    let winners: Vec<usize> = (0..outcomes.len()).filter(|&who| outcomes[who].is_ok()).collect();
+    let winners: Vec<usize> = (0..outcomes.len())
+        .filter(|&who| outcomes[who].is_ok())
+        .collect();
     assert_eq!(winners.len(), 1, "{format}: {outcomes:?}");
     for error in outcomes.iter().filter_map(|outcome| outcome.as_ref().err()) {
-        assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{format}: {error:?}");
+        assert_eq!(
+            error.kind(),
+            ErrorKind::AlreadyExists,
+            "{format}: {error:?}"
+        );
     }
-    assert_eq!(winner(&storages[0]), (winners[0], is_array(winners[0])), "{format}");
+    assert_eq!(
+        winner(&storages[0]),
+        (winners[0], is_array(winners[0])),
+        "{format}"
+    );
 }
 
 #[test]
@@ -73,9 +105,13 @@ fn one_of_several_threads_creates_a_node() {
                 race(&storages, format, |_| true);
             }
             let memory = Storage::from(MemoryStore::new());
-            race(&vec![memory; 4], format, |who| (who + round).is_multiple_of(2));
+            race(&vec![memory; 4], format, |who| {
+                (who + round).is_multiple_of(2)
+            });
             let folder = tempfile::tempdir().expect("a folder");
-            race(&vec![Storage::folder(folder.path()); 4], format, |who| (who + round).is_multiple_of(2));
+            race(&vec![Storage::folder(folder.path()); 4], format, |who| {
+                (who + round).is_multiple_of(2)
+            });
         }
     }
 }
@@ -144,14 +180,30 @@ fn one_of_two_writers_creates_a_node_whenever_the_other_comes() {
                 let rival: Rival = Box::new(move || {
                     *seen.lock().expect("no panic") = Some(create(&storage, format, 1, second));
                 });
-                let pending = Mutex::new(Pending { n_changes: n, rival: Some(rival) });
-                let store = Interrupted { inner: inner.clone(), pending };
+                let pending = Mutex::new(Pending {
+                    n_changes: n,
+                    rival: Some(rival),
+                });
+                let store = Interrupted {
+                    inner: inner.clone(),
+                    pending,
+                };
                 let own = create(&Storage::blocking(store), format, 0, first);
-                let Some(other) = outcome.lock().expect("no panic").take() else { continue };
+                let Some(other) = outcome.lock().expect("no panic").take() else {
+                    continue;
+                };
                 let context = format!("{format} {first} {second} {n}: {own:?}, {other:?}");
                 assert!(own.is_ok() != other.is_ok(), "{context}");
-                let error = if own.is_ok() { other.as_ref() } else { own.as_ref() };
-                assert_eq!(error.expect_err("one fails").kind(), ErrorKind::AlreadyExists, "{context}");
+                let error = if own.is_ok() {
+                    other.as_ref()
+                } else {
+                    own.as_ref()
+                };
+                assert_eq!(
+                    error.expect_err("one fails").kind(),
+                    ErrorKind::AlreadyExists,
+                    "{context}"
+                );
                 let expected = if own.is_ok() { (0, first) } else { (1, second) };
                 assert_eq!(winner(&Storage::from(&inner)), expected, "{context}");
             }

@@ -40,8 +40,10 @@ fn chunks_of_an_interrupted_removal_do_not_show_in_a_new_array() -> Outcome {
                 continue;
             }
             let files = folder.path().join(format!("{i}-{}", shape.len()));
-            let stores: [std::sync::Arc<dyn Store>; 2] =
-                [std::sync::Arc::new(MemoryStore::new()), std::sync::Arc::new(FsStore::new(&files))];
+            let stores: [std::sync::Arc<dyn Store>; 2] = [
+                std::sync::Arc::new(MemoryStore::new()),
+                std::sync::Arc::new(FsStore::new(&files)),
+            ];
             for store in stores {
                 let storage = Storage::from(store.clone());
                 let a = builder(form, shape).create((&storage, "g/a"))?;
@@ -49,17 +51,27 @@ fn chunks_of_an_interrupted_removal_do_not_show_in_a_new_array() -> Outcome {
                 let last: Vec<std::ops::Range<u64>> = shape.iter().map(|&n| n - 1..n).collect();
                 a.fill(&last[..], 5)?;
                 for key in store.list_prefix(&Prefix::root())? {
-                    let of_the_array = ["g/a/", "g/a."].iter().any(|part| key.as_str().contains(part));
+                    let of_the_array = ["g/a/", "g/a."]
+                        .iter()
+                        .any(|part| key.as_str().contains(part));
                     if of_the_array && !is_numbered(key.name()) {
                         store.erase(&key, Precondition::None)?;
                     }
                 }
-                let error = builder(form, shape).create((&storage, "g/a")).expect_err(name);
+                let error = builder(form, shape)
+                    .create((&storage, "g/a"))
+                    .expect_err(name);
                 assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{name}: {error}");
                 if form.0 != "n5" {
-                    assert!(error.to_string().contains("remove or overwrite them"), "{name}: {error}");
+                    assert!(
+                        error.to_string().contains("remove or overwrite them"),
+                        "{name}: {error}"
+                    );
                 }
-                assert!(Array::<u16>::open((&storage, "g/a")).is_err(), "{name}: nothing was written");
+                assert!(
+                    Array::<u16>::open((&storage, "g/a")).is_err(),
+                    "{name}: nothing was written"
+                );
                 let new = builder(form, shape).overwrite().create((&storage, "g/a"))?;
                 assert_eq!(new.read(..)?.sum(), 0, "{name}");
             }
@@ -71,9 +83,17 @@ fn chunks_of_an_interrupted_removal_do_not_show_in_a_new_array() -> Outcome {
 #[test]
 fn keys_that_are_no_chunks_of_the_new_array_do_not_prevent_it() -> Outcome {
     let store = MemoryStore::new();
-    for key in
-        ["README.md", "a/notes.txt", "a/c.txt", "a/0.0.0/x", "a/c0", "a/cc/0", "a/1/", "b/0.0", "b/c/x"]
-    {
+    for key in [
+        "README.md",
+        "a/notes.txt",
+        "a/c.txt",
+        "a/0.0.0/x",
+        "a/c0",
+        "a/cc/0",
+        "a/1/",
+        "b/0.0",
+        "b/c/x",
+    ] {
         if !key.ends_with('/') {
             store.set(key, "foreign")?;
         }
@@ -82,9 +102,13 @@ fn keys_that_are_no_chunks_of_the_new_array_do_not_prevent_it() -> Outcome {
     // Two dimensions with dots: neither a single number nor a folder.
     store.set("v/0", "foreign")?;
     store.set("v/0.0/x", "foreign")?;
-    Array::<u8>::builder([3, 3]).format(Format::Zarr2).create((&store, "v"))?;
-    let error =
-        Array::<u8>::builder([3, 3]).format(Format::Zarr2).create((&store, "b")).expect_err("chunk 0.0");
+    Array::<u8>::builder([3, 3])
+        .format(Format::Zarr2)
+        .create((&store, "v"))?;
+    let error = Array::<u8>::builder([3, 3])
+        .format(Format::Zarr2)
+        .create((&store, "b"))
+        .expect_err("chunk 0.0");
     assert_eq!(error.kind(), ErrorKind::AlreadyExists);
     // Empty folders are not chunks.
     let folder = tempfile::tempdir()?;
@@ -119,16 +143,28 @@ fn nothing_is_created_in_a_folder_below_an_array() -> Outcome {
         Array::<u8>::builder([3]).format(format).create(&above)?;
         for below in ["b", "b/c"] {
             let place = above.join(below);
-            let array = Array::<u8>::builder([3]).format(format).overwrite().create(&place);
+            let array = Array::<u8>::builder([3])
+                .format(format)
+                .overwrite()
+                .create(&place);
             let group = Group::create(&place, format);
-            let kinds = [array.err().map(|error| error.kind()), group.err().map(|error| error.kind())];
-            assert_eq!(kinds, [Some(ErrorKind::WrongNodeKind); 2], "{format} {below}");
+            let kinds = [
+                array.err().map(|error| error.kind()),
+                group.err().map(|error| error.kind()),
+            ];
+            assert_eq!(
+                kinds,
+                [Some(ErrorKind::WrongNodeKind); 2],
+                "{format} {below}"
+            );
             assert!(!above.join("b").exists());
         }
         // A group may be in between.
         let group = folder.path().join("g");
         Group::create(&group, format)?;
-        Array::<u8>::builder([3]).format(format).create(group.join("b"))?;
+        Array::<u8>::builder([3])
+            .format(format)
+            .create(group.join("b"))?;
     }
     Ok(())
 }
@@ -149,7 +185,8 @@ impl<S: Store> Store for Meddled<S> {
     fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
         let fetched = self.inner.fetch(fetch);
         if fetch.key.as_str() == "attributes.json" && !self.done.swap(true, Ordering::Relaxed) {
-            self.inner.put(&fetch.key, &[MEDDLED.into()], Precondition::None)?;
+            self.inner
+                .put(&fetch.key, &[MEDDLED.into()], Precondition::None)?;
         }
         fetched
     }
@@ -172,10 +209,18 @@ fn check_version(inner: impl Store + Clone + 'static, before: Option<&'static st
     if let Some(before) = before {
         inner.put(&key, &[before.into()], Precondition::None)?;
     }
-    let storage = Storage::blocking(Meddled { inner: inner.clone(), done: AtomicBool::new(false) });
-    Array::<u8>::builder([3]).format(Format::N5).create((&storage, "g/a"))?;
+    let storage = Storage::blocking(Meddled {
+        inner: inner.clone(),
+        done: AtomicBool::new(false),
+    });
+    Array::<u8>::builder([3])
+        .format(Format::N5)
+        .create((&storage, "g/a"))?;
     let root = Group::open(Storage::blocking(inner))?;
-    assert_eq!(serde_json::to_value(root.attributes())?, json!({"old": 1, "mine": [1, 2]}));
+    assert_eq!(
+        serde_json::to_value(root.attributes())?,
+        json!({"old": 1, "mine": [1, 2]})
+    );
     assert_eq!(root.format(), Format::N5);
     Ok(())
 }

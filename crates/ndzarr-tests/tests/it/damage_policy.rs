@@ -5,12 +5,18 @@ use std::num::NonZeroUsize;
 use ndzarr::ndarray::{Array2, ArrayD};
 use ndzarr::store::StoreError;
 use ndzarr::{
-    Array, DamageReport, DamagedChunk, ErrorKind, Format, MemoryStore, RunOptions, Storage, asynchronous,
-    codec, s,
+    Array, DamageReport, DamagedChunk, ErrorKind, Format, MemoryStore, RunOptions, Storage,
+    asynchronous, codec, s,
 };
 use ndzarr_testkit::{AsyncMemoryStore, Call, FaultStore, Latency, PiecesStore, block_on};
 
-const CALLS: [&str; 5] = ["blocking", "one thread", "in pieces", "pooled", "asynchronous"];
+const CALLS: [&str; 5] = [
+    "blocking",
+    "one thread",
+    "in pieces",
+    "pooled",
+    "asynchronous",
+];
 
 /// Reads all of the array `a` by each kind of call, filling broken parts.
 fn read_by_each_call(store: &MemoryStore) -> Vec<(ArrayD<u16>, Vec<DamagedChunk>)> {
@@ -26,7 +32,9 @@ fn read_by_each_call(store: &MemoryStore) -> Vec<(ArrayD<u16>, Vec<DamagedChunk>
             "in pieces" => Storage::blocking(PiecesStore::new(store.clone(), 1)),
             _ => Storage::from(store),
         };
-        let a = Array::<u16>::open((storage, "a")).expect("opens").with_options(options);
+        let a = Array::<u16>::open((storage, "a"))
+            .expect("opens")
+            .with_options(options);
         let all: Vec<_> = a.shape().iter().map(|&n| 0..n).collect();
         let read = if name == "pooled" || name == "asynchronous" {
             block_on(asynchronous::Array::from(a.clone()).read(&all[..]))
@@ -36,7 +44,9 @@ fn read_by_each_call(store: &MemoryStore) -> Vec<(ArrayD<u16>, Vec<DamagedChunk>
         let read = read.unwrap_or_else(|error| panic!("{name}: {error:?}"));
         // Again, with the indexes of shards cached: the same parts are found, and listed again.
         let mut found = report.take();
-        let again = a.read(&all[..]).unwrap_or_else(|error| panic!("{name}: {error:?}"));
+        let again = a
+            .read(&all[..])
+            .unwrap_or_else(|error| panic!("{name}: {error:?}"));
         assert_eq!(again, read, "{name}");
         let mut found_again = report.take();
         let place = |found: &DamagedChunk| (found.place.key.clone(), found.inner_chunk.clone());
@@ -59,25 +69,43 @@ fn check_filled(store: &MemoryStore, expected: &Array2<u16>, keys: &[Finding<'_>
         let found: Vec<_> = found
             .iter()
             .map(|chunk| {
-                assert!(!chunk.what.is_empty() && !chunk.place.store.is_empty(), "{chunk:?}");
+                assert!(
+                    !chunk.what.is_empty() && !chunk.place.store.is_empty(),
+                    "{chunk:?}"
+                );
                 let inner: Vec<&[u64]> = chunk.inner_chunk.iter().map(Vec::as_slice).collect();
                 (chunk.place.key.as_str(), inner, chunk.codec.as_deref())
             })
             .collect();
-        let keys: Vec<_> = keys.iter().map(|(key, inner, codec)| (*key, inner.to_vec(), *codec)).collect();
+        let keys: Vec<_> = keys
+            .iter()
+            .map(|(key, inner, codec)| (*key, inner.to_vec(), *codec))
+            .collect();
         assert_eq!(found, keys, "{name}");
     }
     // By default the read fails, and says where.
-    let error = Array::<u16>::open((store, "a")).and_then(|a| a.read(..)).expect_err("something is broken");
+    let error = Array::<u16>::open((store, "a"))
+        .and_then(|a| a.read(..))
+        .expect_err("something is broken");
     assert_eq!(error.kind(), ErrorKind::Corrupt, "{error:?}");
-    assert!(error.chunk().is_some() && error.store().is_some(), "{error:?}");
     assert!(
-        keys.iter().any(|(key, _, codec)| error.key() == Some(key) && error.codec() == *codec),
+        error.chunk().is_some() && error.store().is_some(),
+        "{error:?}"
+    );
+    assert!(
+        keys.iter()
+            .any(|(key, _, codec)| error.key() == Some(key) && error.codec() == *codec),
         "{error:?}"
     );
     let text = error.to_string();
-    assert!(error.key().is_some_and(|key| text.contains(key)) && text.contains("chunk ["), "{text}");
-    assert!(error.codec().is_none_or(|codec| text.contains(codec)), "{text}");
+    assert!(
+        error.key().is_some_and(|key| text.contains(key)) && text.contains("chunk ["),
+        "{text}"
+    );
+    assert!(
+        error.codec().is_none_or(|codec| text.contains(codec)),
+        "{text}"
+    );
 }
 
 /// 8 by 8 elements that are all different, and none is the fill value 9.
@@ -87,7 +115,9 @@ fn elements() -> Array2<u16> {
 
 fn cut(store: &MemoryStore, key: &str, n: usize) {
     let value = store.get(key).expect("is stored");
-    store.set(key, value.slice(..value.len() - n)).expect("the key is valid");
+    store
+        .set(key, value.slice(..value.len() - n))
+        .expect("the key is valid");
 }
 
 fn flip(store: &MemoryStore, key: &str, at: usize) {
@@ -99,18 +129,31 @@ fn flip(store: &MemoryStore, key: &str, at: usize) {
 #[test]
 fn damaged_chunks_of_zarr2_and_n5_are_filled() {
     let store = MemoryStore::new();
-    let a = Array::<u16>::builder([8, 8]).chunks([4, 4]).fill_value(9).codecs([codec::gzip(1)]);
-    let a = a.format(Format::Zarr2).create((&store, "a")).expect("is created");
+    let a = Array::<u16>::builder([8, 8])
+        .chunks([4, 4])
+        .fill_value(9)
+        .codecs([codec::gzip(1)]);
+    let a = a
+        .format(Format::Zarr2)
+        .create((&store, "a"))
+        .expect("is created");
     a.write(s![.., ..], &elements()).expect("is written");
     cut(&store, "a/0.1", 3);
     flip(&store, "a/1.0", 20);
     let mut expected = elements();
     expected.slice_mut(s![0..4, 4..8]).fill(9);
     expected.slice_mut(s![4..8, 0..4]).fill(9);
-    check_filled(&store, &expected, &[("a/0.1", &[], Some("gzip")), ("a/1.0", &[], Some("gzip"))]);
+    check_filled(
+        &store,
+        &expected,
+        &[("a/0.1", &[], Some("gzip")), ("a/1.0", &[], Some("gzip"))],
+    );
 
     let store = MemoryStore::new();
-    let a = Array::<u16>::builder([8, 8]).chunks([4, 4]).codecs([codec::gzip(1)]).format(Format::N5);
+    let a = Array::<u16>::builder([8, 8])
+        .chunks([4, 4])
+        .codecs([codec::gzip(1)])
+        .format(Format::N5);
     let a = a.create((&store, "a")).expect("is created");
     a.write(s![.., ..], &elements()).expect("is written");
     cut(&store, "a/1/1", 1);
@@ -119,14 +162,24 @@ fn damaged_chunks_of_zarr2_and_n5_are_filled() {
     let mut expected = elements();
     expected.slice_mut(s![0..4, 0..4]).fill(0);
     expected.slice_mut(s![4..8, 4..8]).fill(0);
-    check_filled(&store, &expected, &[("a/0/0", &[], Some("n5_block")), ("a/1/1", &[], Some("gzip (N5)"))]);
+    check_filled(
+        &store,
+        &expected,
+        &[
+            ("a/0/0", &[], Some("n5_block")),
+            ("a/1/1", &[], Some("gzip (N5)")),
+        ],
+    );
 }
 
 #[test]
 fn damaged_raw_chunks_of_zarr3_are_filled() {
     let store = MemoryStore::new();
-    let a =
-        Array::<u16>::builder([8, 8]).chunks([4, 8]).fill_value(9).create((&store, "a")).expect("is created");
+    let a = Array::<u16>::builder([8, 8])
+        .chunks([4, 8])
+        .fill_value(9)
+        .create((&store, "a"))
+        .expect("is created");
     a.write(s![.., ..], &elements()).expect("is written");
     cut(&store, "a/c/1/0", 1);
     let mut expected = elements();
@@ -136,7 +189,10 @@ fn damaged_raw_chunks_of_zarr3_are_filled() {
     let report = DamageReport::new();
     let options = RunOptions::default().fill_damaged(&report);
     let a = a.with_options(options);
-    assert_eq!(a.read(s![3..5, 1]).expect("reads"), ndzarr::ndarray::arr1(&[125, 9]));
+    assert_eq!(
+        a.read(s![3..5, 1]).expect("reads"),
+        ndzarr::ndarray::arr1(&[125, 9])
+    );
     assert_eq!(report.take().len(), 1);
 }
 
@@ -145,7 +201,11 @@ fn a_damaged_inner_chunk_fills_only_itself() {
     for sub in [false, true] {
         let store = MemoryStore::new();
         let codecs = [codec::crc32c()];
-        let a = Array::<u16>::builder([8, 8]).chunks([2, 2]).shards([8, 4]).fill_value(9).codecs(codecs);
+        let a = Array::<u16>::builder([8, 8])
+            .chunks([2, 2])
+            .shards([8, 4])
+            .fill_value(9)
+            .codecs(codecs);
         let a = a.create((&store, "a")).expect("is created");
         a.write(s![.., ..], &elements()).expect("is written");
         // 8 inner chunks of 12 bytes each, then the index with its checksum.
@@ -156,14 +216,20 @@ fn a_damaged_inner_chunk_fills_only_itself() {
             // The third: row 1, column 0.
             flip(&store, "a/c/0/0", 2 * 12 + 1);
             expected.slice_mut(s![2..4, 0..2]).fill(9);
-            check_filled(&store, &expected, &[("a/c/0/0", &[&[1, 0]], Some("crc32c"))]);
+            check_filled(
+                &store,
+                &expected,
+                &[("a/c/0/0", &[&[1, 0]], Some("crc32c"))],
+            );
         } else {
             // The index: nothing can be found.
             flip(&store, "a/c/0/0", 8 * 12 + 1);
             expected.slice_mut(s![.., 0..4]).fill(9);
             check_filled(&store, &expected, &[("a/c/0/0", &[], Some("crc32c"))]);
             // Too short for an index.
-            store.set("a/c/0/1", vec![1, 2, 3]).expect("the key is valid");
+            store
+                .set("a/c/0/1", vec![1, 2, 3])
+                .expect("the key is valid");
             expected.fill(9);
             for ((read, found), name) in read_by_each_call(&store).into_iter().zip(CALLS) {
                 assert_eq!(read, expected.clone().into_dyn(), "{name}");
@@ -183,7 +249,11 @@ fn shard_document(nested: bool) -> String {
             "index_codecs":[{bytes}],"index_location":"end"}}}}"#
         )
     };
-    let inner = if nested { sharding("[2,2]", bytes) } else { bytes.to_owned() };
+    let inner = if nested {
+        sharding("[2,2]", bytes)
+    } else {
+        bytes.to_owned()
+    };
     let codecs = sharding("[4,4]", &inner);
     format!(
         r#"{{"zarr_format":3,"node_type":"array","shape":[8,8],"data_type":"uint16","fill_value":9,
@@ -196,7 +266,9 @@ fn shard_document(nested: bool) -> String {
 #[test]
 fn inner_chunks_with_bad_index_entries_are_filled() {
     let store = MemoryStore::new();
-    store.set("a/zarr.json", shard_document(false)).expect("the key is valid");
+    store
+        .set("a/zarr.json", shard_document(false))
+        .expect("the key is valid");
     let a = Array::<u16>::open((&store, "a")).expect("opens");
     a.write(s![.., ..], &elements()).expect("is written");
     let mut value = store.get("a/c/0/0").expect("is stored").to_vec();
@@ -212,14 +284,19 @@ fn inner_chunks_with_bad_index_entries_are_filled() {
     check_filled(
         &store,
         &expected,
-        &[("a/c/0/0", &[&[0, 1]], Some("bytes")), ("a/c/0/0", &[&[1, 0]], Some("sharding_indexed"))],
+        &[
+            ("a/c/0/0", &[&[0, 1]], Some("bytes")),
+            ("a/c/0/0", &[&[1, 0]], Some("sharding_indexed")),
+        ],
     );
 }
 
 #[test]
 fn the_report_names_the_inner_chunk_of_nested_shards() {
     let store = MemoryStore::new();
-    store.set("a/zarr.json", shard_document(true)).expect("the key is valid");
+    store
+        .set("a/zarr.json", shard_document(true))
+        .expect("the key is valid");
     let a = Array::<u16>::open((&store, "a")).expect("opens");
     a.write(s![.., ..], &elements()).expect("is written");
     let mut value = store.get("a/c/0/0").expect("is stored").to_vec();
@@ -230,17 +307,31 @@ fn the_report_names_the_inner_chunk_of_nested_shards() {
     store.set("a/c/0/0", value).expect("the key is valid");
     let mut expected = elements();
     expected.slice_mut(s![6..8, 4..6]).fill(9);
-    check_filled(&store, &expected, &[("a/c/0/0", &[&[1, 1], &[1, 0]], Some("bytes"))]);
+    check_filled(
+        &store,
+        &expected,
+        &[("a/c/0/0", &[&[1, 1], &[1, 0]], Some("bytes"))],
+    );
 }
 
 #[test]
 fn chunks_with_invalid_elements_are_filled() {
     let store = MemoryStore::new();
-    let a =
-        Array::<bool>::builder([8]).chunks([4]).fill_value(true).create((&store, "a")).expect("is created");
-    store.set("a/c/0", vec![0, 1, 2, 0]).expect("the key is valid");
-    store.set("a/c/1", vec![0, 1, 0, 0]).expect("the key is valid");
-    assert_eq!(a.read(..).expect_err("2 is no bool").kind(), ErrorKind::Corrupt);
+    let a = Array::<bool>::builder([8])
+        .chunks([4])
+        .fill_value(true)
+        .create((&store, "a"))
+        .expect("is created");
+    store
+        .set("a/c/0", vec![0, 1, 2, 0])
+        .expect("the key is valid");
+    store
+        .set("a/c/1", vec![0, 1, 0, 0])
+        .expect("the key is valid");
+    assert_eq!(
+        a.read(..).expect_err("2 is no bool").kind(),
+        ErrorKind::Corrupt
+    );
     let report = DamageReport::new();
     let options = RunOptions::default().fill_damaged(&report);
     let a = a.with_options(options);
@@ -255,15 +346,26 @@ fn chunks_with_invalid_elements_are_filled() {
 #[test]
 fn failures_of_the_store_are_never_filled() {
     let memory = MemoryStore::new();
-    let a = Array::<u16>::builder([8]).chunks([4]).create((&memory, "a")).expect("is created");
+    let a = Array::<u16>::builder([8])
+        .chunks([4])
+        .create((&memory, "a"))
+        .expect("is created");
     a.fill(.., 1).expect("is written");
     let store = FaultStore::new(memory);
-    let error =
-        StoreError::Other { action: "read", key: String::new(), what: "the disk is broken".to_owned() };
+    let error = StoreError::Other {
+        action: "read",
+        key: String::new(),
+        what: "the disk is broken".to_owned(),
+    };
     let report = DamageReport::new();
     let options = RunOptions::default().fill_damaged(&report);
-    let a = Array::<u16>::open((Storage::blocking(store.clone()), "a")).expect("opens").with_options(options);
+    let a = Array::<u16>::open((Storage::blocking(store.clone()), "a"))
+        .expect("opens")
+        .with_options(options);
     store.fail_key(Call::Fetch, "a/c/1", error);
-    assert_eq!(a.read(..).expect_err("the store fails").kind(), ErrorKind::Store);
+    assert_eq!(
+        a.read(..).expect_err("the store fails").kind(),
+        ErrorKind::Store
+    );
     assert!(report.take().is_empty());
 }

@@ -8,17 +8,28 @@ use ndzarr_testkit::in_own_process;
 #[test]
 fn open_arrays_do_not_use_up_the_descriptors() {
     in_own_process!();
-    let count = || std::fs::read_dir("/proc/self/fd").expect("it works").count();
+    let count = || {
+        std::fs::read_dir("/proc/self/fd")
+            .expect("it works")
+            .count()
+    };
     let folder = tempfile::tempdir().expect("it works");
     let before = count();
     let arrays: Vec<_> = (0..8)
         .map(|i| {
             let a = Array::<u8>::builder([64 * 64]).chunks([16]).shards([64]);
-            let a = a.create((folder.path(), &format!("a{i}"))).expect("it works");
+            let a = a
+                .create((folder.path(), &format!("a{i}")))
+                .expect("it works");
             a.fill(.., 3).expect("it works");
             (0..64).for_each(|shard| drop(a.read([shard * 64..shard * 64 + 1]).expect("it works")));
             a
         })
         .collect();
-    assert!(count() - before < 100, "{} more for {} arrays", count() - before, arrays.len());
+    assert!(
+        count() - before < 100,
+        "{} more for {} arrays",
+        count() - before,
+        arrays.len()
+    );
 }

@@ -36,7 +36,10 @@ impl ndzarr::Store for SlowDocuments {
             self.late.pass();
         }
         Ok(match self.inner.lock(key, wait)? {
-            Locked::Held(inner) => Locked::Held(Box::new(SlowLock { inner, gate: self.gate.clone() })),
+            Locked::Held(inner) => Locked::Held(Box::new(SlowLock {
+                inner,
+                gate: self.gate.clone(),
+            })),
             other => other,
         })
     }
@@ -72,20 +75,32 @@ fn growing_shows_nothing_of_an_append_dropped_at_its_end() {
     let folder = tempfile::tempdir().expect("it works");
     let gate = Gate::default();
     let late = Gate::default();
-    let store = SlowDocuments { inner: FsStore::new(folder.path()), gate: gate.clone(), late: late.clone() };
+    let store = SlowDocuments {
+        inner: FsStore::new(folder.path()),
+        gate: gate.clone(),
+        late: late.clone(),
+    };
     let store = Arc::new(store);
     let weak = Arc::downgrade(&store);
     gate.open();
-    let a = Array::<u8>::builder([2]).chunks([4]).create((Storage::blocking(store), "a"));
+    let a = Array::<u8>::builder([2])
+        .chunks([4])
+        .create((Storage::blocking(store), "a"));
     let a = a.expect("it works");
     a.fill([0..2], 3).expect("it works");
     gate.shut();
     let mut b = a.clone();
-    begin_and_drop(&gate, asynchronous::Array::from(a).append(0, &arr1(&[1, 1])));
+    begin_and_drop(
+        &gate,
+        asynchronous::Array::from(a).append(0, &arr1(&[1, 1])),
+    );
     let resize = thread::spawn(move || b.resize([4]));
     gate.open();
     resize.join().expect("no panic").expect("it works");
     late.open();
     until_gone(&weak);
-    assert_eq!(vec(&Array::open((folder.path(), "a")).expect("it works")), [3, 3, 0, 0]);
+    assert_eq!(
+        vec(&Array::open((folder.path(), "a")).expect("it works")),
+        [3, 3, 0, 0]
+    );
 }

@@ -8,7 +8,9 @@ use ndzarr_testkit::{has_started, run_with_variables};
 
 /// A place whose environment has this level, and nothing else.
 fn place(path: &Path, level: &'static str) -> Place {
-    Place::with_variables(path, move |name| (name == "NDZARR_DURABILITY").then(|| level.to_owned()))
+    Place::with_variables(path, move |name| {
+        (name == "NDZARR_DURABILITY").then(|| level.to_owned())
+    })
 }
 
 fn shown(storage: &Storage) -> String {
@@ -18,15 +20,23 @@ fn shown(storage: &Storage) -> String {
 #[test]
 fn a_folder_has_the_level_of_the_variable() -> Result<()> {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let levels =
-        [("none", "None"), ("documents", "Documents"), ("", "Documents"), ("data", "Data"), ("full", "Full")];
+    let levels = [
+        ("none", "None"),
+        ("documents", "Documents"),
+        ("", "Documents"),
+        ("data", "Data"),
+        ("full", "Full"),
+    ];
     for (level, expected) in levels {
         let place = place(&folder.path().join(format!("a-{level}")), level);
         let created = Array::<u8>::builder([2]).create(&place)?;
         let opened = Array::<u8>::open(&place)?;
         for array in [created, opened] {
             let shown = shown(array.storage());
-            assert!(shown.contains(&format!(", {expected}, ")), "{level}: {shown}");
+            assert!(
+                shown.contains(&format!(", {expected}, ")),
+                "{level}: {shown}"
+            );
         }
     }
     Ok(())
@@ -36,7 +46,9 @@ fn a_folder_has_the_level_of_the_variable() -> Result<()> {
 #[test]
 fn a_node_below_its_root_has_the_level_too() -> Result<()> {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    Array::<u8>::builder([2]).format(Format::N5).create((folder.path(), "g/a"))?;
+    Array::<u8>::builder([2])
+        .format(Format::N5)
+        .create((folder.path(), "g/a"))?;
     let group = Group::open(place(&folder.path().join("g"), "none"))?;
     assert_eq!(group.path(), "g", "the group is one because of the root");
     let shown = shown(group.storage());
@@ -51,14 +63,18 @@ fn another_level_is_an_error() -> Result<()> {
     let archive = place(&folder.path().join("c.zip"), "all");
     let wrong = [
         Array::<u8>::open(place(&folder.path().join("a"), "Full")).map(drop),
-        Array::<u8>::builder([2]).create(place(&folder.path().join("b"), "1")).map(drop),
+        Array::<u8>::builder([2])
+            .create(place(&folder.path().join("b"), "1"))
+            .map(drop),
         copy(folder.path().join("a"), archive, &CopyOptions::default()).map(drop),
     ];
     for result in wrong {
         let error = result.expect_err("there is no such level");
         assert_eq!(error.kind(), ErrorKind::InvalidArgument);
         assert!(
-            error.to_string().contains("NDZARR_DURABILITY is none, documents, data or full, not"),
+            error
+                .to_string()
+                .contains("NDZARR_DURABILITY is none, documents, data or full, not"),
             "{error}"
         );
     }
@@ -78,7 +94,11 @@ fn places(root: &Path) -> [Place; 4] {
 
 /// A store that was built has its own level, which no variable changes.
 fn built(root: &Path) -> Place {
-    (FsStore::builder(root).durability(Durability::Data).build(), "a").into()
+    (
+        FsStore::builder(root).durability(Durability::Data).build(),
+        "a",
+    )
+        .into()
 }
 
 #[test]
@@ -100,7 +120,10 @@ fn however_a_folder_is_named_it_has_the_level_of_the_process() -> Result<()> {
         let opened = Array::<u8>::open(&place)?;
         for array in [created, opened] {
             let shown = shown(array.storage());
-            assert!(shown.contains(&format!(", {expected:?}, ")), "{place:?}: {shown}");
+            assert!(
+                shown.contains(&format!(", {expected:?}, ")),
+                "{place:?}: {shown}"
+            );
         }
     }
     let shown = shown(Array::<u8>::open(built(folder.path()))?.storage());

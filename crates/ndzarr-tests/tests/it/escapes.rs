@@ -76,7 +76,12 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 
 /// Names that lead elsewhere on some system, or nowhere.
 fn names(sandbox: &Sandbox) -> Vec<String> {
-    let outside = sandbox.folder.path().join("outside/a").to_string_lossy().into_owned();
+    let outside = sandbox
+        .folder
+        .path()
+        .join("outside/a")
+        .to_string_lossy()
+        .into_owned();
     [
         "..",
         ".",
@@ -99,7 +104,13 @@ fn names(sandbox: &Sandbox) -> Vec<String> {
     .collect()
 }
 
-const FORMATS: [Format; 5] = [Format::Zarr2, Format::Zarr3, Format::DraftA, Format::DraftB, Format::N5];
+const FORMATS: [Format; 5] = [
+    Format::Zarr2,
+    Format::Zarr3,
+    Format::DraftA,
+    Format::DraftB,
+    Format::N5,
+];
 
 #[test]
 fn paths_of_nodes_lead_nowhere_outside() {
@@ -108,9 +119,18 @@ fn paths_of_nodes_lead_nowhere_outside() {
         for format in FORMATS {
             let options = OpenOptions::new().format(format);
             let kind = |error: ndzarr::Error| error.kind();
-            let opened = options.open_node((sandbox.store(), &name)).map(|_| ()).map_err(kind);
-            assert_eq!(opened, Err(ErrorKind::InvalidArgument), "{name:?} in {format}");
-            let created = Array::<u8>::builder([4]).format(format).create((sandbox.store(), &name));
+            let opened = options
+                .open_node((sandbox.store(), &name))
+                .map(|_| ())
+                .map_err(kind);
+            assert_eq!(
+                opened,
+                Err(ErrorKind::InvalidArgument),
+                "{name:?} in {format}"
+            );
+            let created = Array::<u8>::builder([4])
+                .format(format)
+                .create((sandbox.store(), &name));
             assert_eq!(
                 created.map(|_| ()).map_err(kind),
                 Err(ErrorKind::InvalidArgument),
@@ -123,17 +143,28 @@ fn paths_of_nodes_lead_nowhere_outside() {
                 "{name:?} in {format}"
             );
         }
-        assert!(AnyArray::open((sandbox.store(), &name)).is_err(), "{name:?}");
+        assert!(
+            AnyArray::open((sandbox.store(), &name)).is_err(),
+            "{name:?}"
+        );
         sandbox.check(&name);
     }
-    assert!(files(&sandbox.root()).is_empty(), "nothing was made inside either");
+    assert!(
+        files(&sandbox.root()).is_empty(),
+        "nothing was made inside either"
+    );
 }
 
 /// Paths that are absolute elsewhere are below the root here.
 #[test]
 fn absolute_paths_begin_at_the_root() {
     let sandbox = Sandbox::new();
-    let outside = sandbox.folder.path().join("outside/a").to_string_lossy().into_owned();
+    let outside = sandbox
+        .folder
+        .path()
+        .join("outside/a")
+        .to_string_lossy()
+        .into_owned();
     let error = AnyArray::open((sandbox.store(), &outside)).expect_err("is not in the store");
     if cfg!(windows) {
         // No name of Windows has a colon.
@@ -141,9 +172,17 @@ fn absolute_paths_begin_at_the_root() {
         return sandbox.check("absolute");
     }
     assert_eq!(error.kind(), ErrorKind::NotFound);
-    let a = Array::<u8>::builder([4]).create((sandbox.store(), &outside)).expect("is created inside");
+    let a = Array::<u8>::builder([4])
+        .create((sandbox.store(), &outside))
+        .expect("is created inside");
     a.fill(.., 1).expect("is written inside");
-    assert!(sandbox.root().join(outside.trim_start_matches('/')).join("zarr.json").is_file());
+    assert!(
+        sandbox
+            .root()
+            .join(outside.trim_start_matches('/'))
+            .join("zarr.json")
+            .is_file()
+    );
     sandbox.check("absolute");
 }
 
@@ -157,7 +196,12 @@ fn names_below_a_group_lead_nowhere_outside() {
             assert!(group.group(&name).is_err(), "{name:?} in {format}");
             assert!(group.array::<Any>(&name).is_err(), "{name:?} in {format}");
             assert!(group.create_group(&name).is_err(), "{name:?} in {format}");
-            assert!(group.create_array(&name, Array::<u8>::builder([4])).is_err(), "{name:?} in {format}");
+            assert!(
+                group
+                    .create_array(&name, Array::<u8>::builder([4]))
+                    .is_err(),
+                "{name:?} in {format}"
+            );
             assert!(group.erase(&name).is_err(), "{name:?} in {format}");
         }
         // A group in a group cannot reach the one above either.
@@ -179,7 +223,11 @@ fn names_in_documents_are_no_paths() {
     };
     // Invalid separators.
     for separator in ["/../", "../", "\\", "..", "//", "\u{0}", ""] {
-        let text = ARRAY.replacen('{', &format!("{{\"dimension_separator\":{},", json!(separator)), 1);
+        let text = ARRAY.replacen(
+            '{',
+            &format!("{{\"dimension_separator\":{},", json!(separator)),
+            1,
+        );
         write("v2/.zarray", &text);
         assert!(AnyArray::open((&store, "v2")).is_err(), "{separator:?}");
         let document = json!({"zarr_format": 3, "node_type": "array", "shape": [4], "data_type": "uint8",
@@ -210,7 +258,9 @@ fn names_in_documents_are_no_paths() {
     let root = Group::open(&store).expect("opens");
     let found = root.walk().expect("lists");
     assert!(
-        found.iter().all(|child| NodePath::new(&child.path()).is_ok() && !child.path().contains("outside")),
+        found
+            .iter()
+            .all(|child| NodePath::new(&child.path()).is_ok() && !child.path().contains("outside")),
         "{found:?}"
     );
     sandbox.check("documents");
@@ -221,8 +271,19 @@ fn names_in_documents_are_no_paths() {
 fn attribute_paths_stay_in_their_document() {
     let sandbox = Sandbox::new();
     let mut group = Group::create(sandbox.store(), Format::N5).expect("is created");
-    for path in ["../outside/x", "/../../x", "..", "a/../../b", "\\..\\x", "C:/x", "/etc/passwd"] {
-        let change = AttributeChange::SetN5Path { path: path.to_owned(), value: json!(1) };
+    for path in [
+        "../outside/x",
+        "/../../x",
+        "..",
+        "a/../../b",
+        "\\..\\x",
+        "C:/x",
+        "/etc/passwd",
+    ] {
+        let change = AttributeChange::SetN5Path {
+            path: path.to_owned(),
+            value: json!(1),
+        };
         // Whatever it means, it is a member of the document.
         let _ = group.change_attributes(&change);
         let _ = group.change_attributes(&AttributeChange::RemoveN5Path(path.to_owned()));
@@ -235,10 +296,26 @@ fn attribute_paths_stay_in_their_document() {
 #[test]
 fn indexes_outside_the_grid_are_refused() {
     let sandbox = Sandbox::new();
-    let a = Array::<u8>::builder([4, 4]).chunks([2, 2]).create((sandbox.store(), "a")).expect("is created");
-    for index in [&[2, 0][..], &[0], &[0, 0, 0], &[u64::MAX, 0], &[u64::MAX, u64::MAX], &[]] {
-        assert_eq!(a.read_chunk(index).expect_err("is no chunk").kind(), ErrorKind::WrongShape);
-        assert_eq!(a.units().encoded(index).expect_err("is no chunk").kind(), ErrorKind::WrongShape);
+    let a = Array::<u8>::builder([4, 4])
+        .chunks([2, 2])
+        .create((sandbox.store(), "a"))
+        .expect("is created");
+    for index in [
+        &[2, 0][..],
+        &[0],
+        &[0, 0, 0],
+        &[u64::MAX, 0],
+        &[u64::MAX, u64::MAX],
+        &[],
+    ] {
+        assert_eq!(
+            a.read_chunk(index).expect_err("is no chunk").kind(),
+            ErrorKind::WrongShape
+        );
+        assert_eq!(
+            a.units().encoded(index).expect_err("is no chunk").kind(),
+            ErrorKind::WrongShape
+        );
     }
     assert!(a.read([0..5, 0..1]).is_err());
     sandbox.check("indexes");
@@ -256,7 +333,11 @@ fn files_whose_names_are_no_keys_are_skipped() {
         fs::write(folder.join(".zarray"), ARRAY).expect("a file can be written");
     }
     assert_eq!(
-        root.walk().expect("lists").iter().map(|child| (child.path(), child.kind())).collect::<Vec<_>>(),
+        root.walk()
+            .expect("lists")
+            .iter()
+            .map(|child| (child.path(), child.kind()))
+            .collect::<Vec<_>>(),
         [("ok".to_owned(), Some(ndzarr::MemberKind::Array))]
     );
 }
@@ -277,10 +358,15 @@ mod links {
         let a = Array::<u8>::open((sandbox.store(), "a")).expect("links are followed");
         assert_eq!(a.read(..).expect("reads").as_slice(), Some(&b"abcd"[..]));
 
-        let confined = FsStore::builder(sandbox.root()).links(Links::Confine).build();
+        let confined = FsStore::builder(sandbox.root())
+            .links(Links::Confine)
+            .build();
         let error = AnyArray::open((&confined, "a")).expect_err("leads out");
         assert_eq!(error.kind(), ErrorKind::Denied, "{error:?}");
-        assert!(format!("{error:?}").contains("leads out of the store"), "{error:?}");
+        assert!(
+            format!("{error:?}").contains("leads out of the store"),
+            "{error:?}"
+        );
         let error = Group::create((&confined, "a/b"), Format::Zarr2).expect_err("leads out");
         assert_eq!(error.kind(), ErrorKind::Denied, "{error:?}");
         sandbox.check("confined");
@@ -294,7 +380,9 @@ mod links {
             let path = format.to_string();
             let group = Group::create((sandbox.store(), &path), format).expect("is created");
             group.create_group("b").expect("is created");
-            group.create_array("b/c", Array::<u8>::builder([4])).expect("is created");
+            group
+                .create_array("b/c", Array::<u8>::builder([4]))
+                .expect("is created");
             let folder = sandbox.root().join(&path);
             symlink(".", folder.join("self")).expect("a link can be made");
             symlink("..", folder.join("b/up")).expect("a link can be made");
@@ -302,11 +390,20 @@ mod links {
             symlink(&folder, folder.join("b/all")).expect("a link can be made");
             symlink("b", folder.join("again")).expect("a link can be made");
             let group = Group::open((sandbox.store(), &path)).expect("opens");
-            let found: Vec<String> = group.walk().expect("ends").iter().map(|child| child.path()).collect();
+            let found: Vec<String> = group
+                .walk()
+                .expect("ends")
+                .iter()
+                .map(|child| child.path())
+                .collect();
             let expected = ["again", "again/c", "b", "b/c"];
             assert_eq!(found, expected, "{format}");
             let opened = group.walk().expect("ends");
-            assert_eq!(opened.iter().map(ndzarr::Child::path).collect::<Vec<_>>(), expected, "{format}");
+            assert_eq!(
+                opened.iter().map(ndzarr::Child::path).collect::<Vec<_>>(),
+                expected,
+                "{format}"
+            );
         }
     }
 }

@@ -35,13 +35,18 @@ fn the_climate_is_that_of_xarray() {
         let check = |weather: &Path| {
             let read = climate::climate(weather, &store("kinds")).expect("they are datasets");
             assert!((read.mean - MEAN).abs() < 1e-11, "{format}: {}", read.mean);
-            let times = read.times.map(|time| time.expect("no time is missing").to_string());
+            let times = read
+                .times
+                .map(|time| time.expect("no time is missing").to_string());
             let twice_a_day = [28, 29, 30]
                 .into_iter()
                 .flat_map(|day| ["00", "12"].map(|hour| format!("2001-06-{day}T{hour}:00:00")));
             assert!(times.into_iter().eq(twice_a_day), "{format}");
             assert_eq!(read.heights.as_slice(), Some(&[23, 540][..]));
-            assert_eq!(read.codes, array!["os", "b"].mapv(str::to_owned).into_dyn().into());
+            assert_eq!(
+                read.codes,
+                array!["os", "b"].mapv(str::to_owned).into_dyn().into()
+            );
         };
         check(&store("packed"));
         // Times in NumPy's own type.
@@ -50,23 +55,38 @@ fn the_climate_is_that_of_xarray() {
         copy(store("packed"), &weather, &CopyOptions::new()).expect("a copy");
         let group = Group::open(&weather).expect("a group");
         group.erase("time").expect("it exists");
-        let seconds = DataType::DateTime64 { unit: TimeUnit::Second, scale: 1 };
-        let time = Array::<Datetime64>::builder([6]).data_type(seconds).dimension_names(["time"]);
+        let seconds = DataType::DateTime64 {
+            unit: TimeUnit::Second,
+            scale: 1,
+        };
+        let time = Array::<Datetime64>::builder([6])
+            .data_type(seconds)
+            .dimension_names(["time"]);
         let time = group.create_array("time", time).expect("a new array");
         let first = 993_686_400;
-        time.write(.., &Array1::from_iter((0..6).map(|n| Datetime64(first + n * 43_200)))).expect("it fits");
+        time.write(
+            ..,
+            &Array1::from_iter((0..6).map(|n| Datetime64(first + n * 43_200))),
+        )
+        .expect("it fits");
         check(&weather);
     }
 }
 
 fn testdata(case: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(case)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../testdata")
+        .join(case)
 }
 
 /// What the writer of a case stored, as numbers of 2 bytes.
 fn written(case: &str) -> Vec<u16> {
-    let bytes = std::fs::read(testdata(case).join("expected.bin")).expect("the case has its elements");
-    bytes.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect()
+    let bytes =
+        std::fs::read(testdata(case).join("expected.bin")).expect("the case has its elements");
+    bytes
+        .chunks_exact(2)
+        .map(|pair| u16::from_le_bytes([pair[0], pair[1]]))
+        .collect()
 }
 
 #[test]
@@ -81,7 +101,10 @@ fn the_converter_keeps_what_tensorstore_wrote_and_goes_on() {
     assert!(Array::<u16>::open(&target).is_err(), "it is not complete");
     converter::convert(&source, &target, &Cancel::new()).expect("it goes on");
     let a = Array::<u16>::open(&target).expect("the copy");
-    assert_eq!((a.shard_shape(), a.chunk_shape()), (Some(&[256, 256, 256][..]), vec![64, 64, 64]));
+    assert_eq!(
+        (a.shard_shape(), a.chunk_shape()),
+        (Some(&[256, 256, 256][..]), vec![64, 64, 64])
+    );
     let all = a.read(..).expect("a read");
     assert!(all.iter().copied().eq(written("n5/ts-3d")), "{all}");
 }
@@ -93,11 +116,14 @@ fn points_lists_and_masks_pick_what_their_coordinates_say() {
     let volume = points::volume([96, 80, 64]).expect("there is memory");
     let sum = |[z, y, x]: [usize; 3]| (z + y + x) as u32;
     let spiral = points::spiral();
-    let rows =
-        [90, 3, 3].into_iter().flat_map(|z| [79, 0].map(|y| (0..64).map(|x| sum([z, y, x])).sum::<u32>()));
+    let rows = [90, 3, 3]
+        .into_iter()
+        .flat_map(|z| [79, 0].map(|y| (0..64).map(|x| sum([z, y, x])).sum::<u32>()));
     let plane = (0..96).map(|z| sum([z, 40, 10]) + sum([z, 40, 20]));
     // Planes 95, 93, … 85: the sixth.
-    let thinned = (0..80).step_by(2).flat_map(|y| (0..64).step_by(2).map(move |x| sum([85, y, x])));
+    let thinned = (0..80)
+        .step_by(2)
+        .flat_map(|y| (0..64).step_by(2).map(move |x| sum([85, y, x])));
     let expected = [
         spiral.iter().map(|&point| sum(point)).sum::<u32>(),
         rows.sum::<u32>(),
@@ -127,7 +153,10 @@ fn the_dump_has_the_numbers_that_were_written() {
         ("zarr3/zp3-dtype-b1-le", "bool"),
     ] {
         let dumped = dump::dump(testdata(case).join("store")).expect("it opens");
-        assert!(dumped.contains(what) && !dumped.contains("cannot be read"), "{case}: {dumped}");
+        assert!(
+            dumped.contains(what) && !dumped.contains("cannot be read"),
+            "{case}: {dumped}"
+        );
     }
 }
 
@@ -138,16 +167,27 @@ fn the_pyramid_has_the_means() {
     pyramid::main().expect("the folder is empty");
     let folder = tempfile::tempdir().expect("a folder");
     let source = folder.path().join("volume.zarr");
-    let volume =
-        Array::<u16>::builder([20, 40, 44]).chunks([7, 16, 16]).create(&source).expect("a new array");
+    let volume = Array::<u16>::builder([20, 40, 44])
+        .chunks([7, 16, 16])
+        .create(&source)
+        .expect("a new array");
     let elements = Array3::from_shape_fn((20, 40, 44), |(z, y, x)| (100 * z + y + x) as u16);
     volume.write(.., &elements).expect("it fits");
-    let image = pyramid::pyramid(&source, &folder.path().join("image.ome.zarr")).expect("it is a volume");
-    for (level, shape, [of_z, of_yx, offset]) in
-        [(0, (20, 40, 44), [100, 1, 0]), (1, (10, 20, 22), [200, 2, 51]), (2, (5, 10, 11), [400, 4, 153])]
-    {
-        let expected = Array3::from_shape_fn(shape, |(z, y, x)| (of_z * z + of_yx * (y + x) + offset) as u16);
-        let read = image.array(level).expect("it exists").read(..).expect("it is whole");
+    let image =
+        pyramid::pyramid(&source, &folder.path().join("image.ome.zarr")).expect("it is a volume");
+    for (level, shape, [of_z, of_yx, offset]) in [
+        (0, (20, 40, 44), [100, 1, 0]),
+        (1, (10, 20, 22), [200, 2, 51]),
+        (2, (5, 10, 11), [400, 4, 153]),
+    ] {
+        let expected = Array3::from_shape_fn(shape, |(z, y, x)| {
+            (of_z * z + of_yx * (y + x) + offset) as u16
+        });
+        let read = image
+            .array(level)
+            .expect("it exists")
+            .read(..)
+            .expect("it is whole");
         assert_eq!(read, expected.into_dyn().into(), "level {level}");
     }
 }

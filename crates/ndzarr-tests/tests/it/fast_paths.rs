@@ -199,9 +199,17 @@ fn files_below(folder: &Path) -> Vec<String> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder).expect("it exists") {
         let path = entry.expect("an entry").path();
-        let name = path.file_name().and_then(|name| name.to_str()).expect("text").to_owned();
+        let name = path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .expect("text")
+            .to_owned();
         if path.is_dir() {
-            files.extend(files_below(&path).into_iter().map(|below| format!("{name}/{below}")));
+            files.extend(
+                files_below(&path)
+                    .into_iter()
+                    .map(|below| format!("{name}/{below}")),
+            );
         } else {
             files.push(name);
         }
@@ -214,23 +222,40 @@ fn files_below(folder: &Path) -> Vec<String> {
 fn an_index_that_repeats_itself_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let files = Storage::blocking(PiecesStore::new(FsStore::new(folder.path()), 1));
-    let array = Array::<u8>::builder([1 << 16]).chunks([64]).shards([1 << 16]).create((files, "a"));
+    let array = Array::<u8>::builder([1 << 16])
+        .chunks([64])
+        .shards([1 << 16])
+        .create((files, "a"));
     let array = array.expect("an array");
-    array.write(.., &ArrayD::from_elem(IxDyn(&[1 << 16]), 1)).expect("a write");
+    array
+        .write(.., &ArrayD::from_elem(IxDyn(&[1 << 16]), 1))
+        .expect("a write");
     let path = folder.path().join("a/c/0");
     let shard = std::fs::read(&path).expect("a shard");
     // 1,024 times the same 64 KiB.
-    let entries: Vec<u8> = [0u64.to_le_bytes(), (1u64 << 16).to_le_bytes()].concat().repeat(1024);
+    let entries: Vec<u8> = [0u64.to_le_bytes(), (1u64 << 16).to_le_bytes()]
+        .concat()
+        .repeat(1024);
     let crc = crc32c(&entries).to_le_bytes();
     std::fs::write(&path, [&shard[..1 << 16], &entries, &crc].concat()).expect("a file");
-    let error = array.write([0..1], &ndarray::array![2]).expect_err("64 MiB of 64 KiB");
+    let error = array
+        .write([0..1], &ndarray::array![2])
+        .expect_err("64 MiB of 64 KiB");
     assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
     assert!(error.to_string().contains("a/c/0"), "{error}");
 }
 
 fn crc32c(bytes: &[u8]) -> u32 {
-    let bit = |crc: u32| if crc & 1 == 1 { (crc >> 1) ^ 0x82f6_3b78 } else { crc >> 1 };
-    !bytes.iter().fold(!0, |crc, &byte| (0..8).fold(crc ^ u32::from(byte), |crc, _| bit(crc)))
+    let bit = |crc: u32| {
+        if crc & 1 == 1 {
+            (crc >> 1) ^ 0x82f6_3b78
+        } else {
+            crc >> 1
+        }
+    };
+    !bytes.iter().fold(!0, |crc, &byte| {
+        (0..8).fold(crc ^ u32::from(byte), |crc, _| bit(crc))
+    })
 }
 
 /// Returns alternating shards after each fetch.
@@ -269,20 +294,38 @@ impl Store for Replaced {
 #[test]
 fn a_shard_that_is_replaced_between_its_pieces_is_read_as_it_was() {
     let store = MemoryStore::new();
-    let array = Array::<u16>::builder([64]).chunks([4]).shards([64]).codecs([codec::crc32c()]);
+    let array = Array::<u16>::builder([64])
+        .chunks([4])
+        .shards([64])
+        .codecs([codec::crc32c()]);
     let array = array.create((&store, "a")).expect("an array");
     let states = [3, 8].map(|element| {
-        array.write(.., &ArrayD::from_elem(IxDyn(&[64]), element)).expect("a write");
+        array
+            .write(.., &ArrayD::from_elem(IxDyn(&[64]), element))
+            .expect("a write");
         store.get("a/c/0").expect("it was written")
     });
-    let replaced = Arc::new(Replaced { inner: store, shards: states, fetches: AtomicUsize::new(0) });
-    let pieces = Storage::blocking(PiecesStore::new(Arc::clone(&replaced) as Arc<dyn Store>, 24));
+    let replaced = Arc::new(Replaced {
+        inner: store,
+        shards: states,
+        fetches: AtomicUsize::new(0),
+    });
+    let pieces = Storage::blocking(PiecesStore::new(
+        Arc::clone(&replaced) as Arc<dyn Store>,
+        24,
+    ));
     let array = Array::<u16>::open((pieces, "a")).expect("it was made");
     for _ in 0..4 {
         let before = replaced.fetches.load(Ordering::Relaxed);
         let read = array.read(..).expect("a read");
         let first = read[[0]];
-        assert!([3, 8].contains(&first) && read.iter().all(|&element| element == first), "{read}");
-        assert!(replaced.fetches.load(Ordering::Relaxed) - before > 8, "it was not read in pieces");
+        assert!(
+            [3, 8].contains(&first) && read.iter().all(|&element| element == first),
+            "{read}"
+        );
+        assert!(
+            replaced.fetches.load(Ordering::Relaxed) - before > 8,
+            "it was not read in pieces"
+        );
     }
 }

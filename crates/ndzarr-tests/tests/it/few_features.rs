@@ -1,5 +1,5 @@
-//! A program with few of ndzarr's features. It is a project of its own: in the workspace, other crates
-//! enable more of them. `.ci/run all` lints each feature by itself.
+//! A program with few of ndzarr's features. It is a project of its own: in the workspace, other
+//! crates enable more of them. `.ci/run all` lints each feature by itself.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,8 +8,8 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// What zarr-python writes unless told otherwise, with shards, is read with these two features; a URL whose
-/// feature is off names it.
+/// What zarr-python writes unless told otherwise, with shards, is read with these two features; a
+/// URL whose feature is off names it.
 #[ignore = "compiles for a minute"]
 #[test]
 fn folders_and_zstd_are_enough_for_common_arrays() {
@@ -37,17 +37,34 @@ fn main() {
     std::fs::create_dir(folder.path().join("src")).expect("a folder");
     std::fs::write(folder.path().join("src/main.rs"), MAIN).expect("a file");
     std::fs::write(folder.path().join("Cargo.toml"), manifest).expect("a file");
-    std::fs::copy(repository.join("Cargo.lock"), folder.path().join("Cargo.lock")).expect("the lock");
+    std::fs::copy(
+        repository.join("Cargo.lock"),
+        folder.path().join("Cargo.lock"),
+    )
+    .expect("the lock");
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.current_dir(folder.path()).args(["run", "--quiet", "--offline", "--target-dir"]);
+    cargo
+        .current_dir(folder.path())
+        .args(["run", "--quiet", "--offline", "--target-dir"]);
     cargo.arg(repository.join("target/few-features"));
     cargo.arg(repository.join("testdata/zarr3/zp3-default-pipeline-sharded"));
     let ran = cargo.output().expect("cargo starts");
-    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    assert!(
+        ran.status.success(),
+        "{}",
+        String::from_utf8_lossy(&ran.stderr)
+    );
 }
 
 /// Crates that only stores of services bring: a runtime, and what speaks HTTP and TLS.
-const OF_SERVICES: [&str; 6] = ["tokio", "object_store", "reqwest", "hyper", "rustls", "ring"];
+const OF_SERVICES: [&str; 6] = [
+    "tokio",
+    "object_store",
+    "reqwest",
+    "hyper",
+    "rustls",
+    "ring",
+];
 
 fn crates_with(features: &str) -> Vec<String> {
     let mut cargo = Command::new(env!("CARGO"));
@@ -60,11 +77,24 @@ fn crates_with(features: &str) -> Vec<String> {
         "--package",
         "ndzarr",
     ]);
-    cargo.args(["--no-default-features", "--features", features, "--offline", "--locked"]);
+    cargo.args([
+        "--no-default-features",
+        "--features",
+        features,
+        "--offline",
+        "--locked",
+    ]);
     let output = cargo.output().expect("cargo starts");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     let name = |line: &str| line.split(' ').next().unwrap_or_default().to_owned();
-    String::from_utf8_lossy(&output.stdout).lines().map(name).collect()
+    String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .map(name)
+        .collect()
 }
 
 #[ignore = "it asks cargo, which other machines than the one that compiled may not have: long"]

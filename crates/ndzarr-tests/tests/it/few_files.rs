@@ -1,12 +1,14 @@
-//! A process that may open few files: what is kept open only to save time is closed, and no call keeps
-//! a file open for each node that it looks at.
+//! A process that may open few files: what is kept open only to save time is closed, and no call
+//! keeps a file open for each node that it looks at.
 
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
-use ndzarr::store::{DirListing, Fetch, Fetched, Key, Of, Pin, Precondition, Prefix, Put, StoreError};
+use ndzarr::store::{
+    DirListing, Fetch, Fetched, Key, Of, Pin, Precondition, Prefix, Put, StoreError,
+};
 use ndzarr::{Array, CopyOptions, Format, Group, MemoryStore, Result, Storage, Store, copy};
 use ndzarr_testkit::{forward, in_own_process};
 use serde_json::json;
@@ -44,7 +46,8 @@ impl FewFiles {
 
 /// The pin of the store inside. A condition that no value fulfils has another one.
 fn inner(pin: &Pin) -> Pin {
-    pin.get::<(Pin, Option<Open>)>().map_or_else(|| pin.clone(), |(pin, _)| pin.clone())
+    pin.get::<(Pin, Option<Open>)>()
+        .map_or_else(|| pin.clone(), |(pin, _)| pin.clone())
 }
 
 fn inner_condition(only_if: Precondition) -> Precondition {
@@ -64,8 +67,13 @@ impl Store for FewFiles {
             // It is read from the file that is open.
             Of::Snapshot(pin) => (Of::Snapshot(inner(pin)), None),
         };
-        let fetched = self.inner.fetch(&Fetch { of, ..fetch.clone() })?;
-        let Fetched::Parts { pin, size, parts } = fetched else { return Ok(fetched) };
+        let fetched = self.inner.fetch(&Fetch {
+            of,
+            ..fetch.clone()
+        })?;
+        let Fetched::Parts { pin, size, parts } = fetched else {
+            return Ok(fetched);
+        };
         let pin = match (&fetch.of, file) {
             (Of::Snapshot(pin), _) => pin.clone(),
             (_, file) => Pin::holding((pin, file), |_| None),
@@ -75,10 +83,12 @@ impl Store for FewFiles {
 
     fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError> {
         let _file = self.open(key)?;
-        Ok(match self.inner.put(key, parts, inner_condition(only_if))? {
-            Put::Done(_) => Put::Done(None),
-            other => other,
-        })
+        Ok(
+            match self.inner.put(key, parts, inner_condition(only_if))? {
+                Put::Done(_) => Put::Done(None),
+                other => other,
+            },
+        )
     }
 
     fn erase(&self, key: &Key, only_if: Precondition) -> Result<Put, StoreError> {
@@ -97,7 +107,8 @@ impl Store for FewFiles {
     }
 }
 
-/// Indexes of shards are cached with open files, 64 at most. Any call that needs one of these closes them.
+/// Indexes of shards are cached with open files, 64 at most. Any call that needs one of these
+/// closes them.
 #[test]
 fn calls_about_documents_close_the_files_of_cached_indexes() {
     in_own_process!();
@@ -105,7 +116,10 @@ fn calls_about_documents_close_the_files_of_cached_indexes() {
         let store = FewFiles::default();
         let storage = Storage::blocking(store.clone());
         let group = Group::builder().create((&storage, ""))?;
-        let a = Array::<u16>::builder([200, 64]).chunks([1, 8]).shards([1, 64]).create((&storage, "a"))?;
+        let a = Array::<u16>::builder([200, 64])
+            .chunks([1, 8])
+            .shards([1, 64])
+            .create((&storage, "a"))?;
         a.fill(.., 1)?;
         let mut rows = 0..200_u64;
         let mut fill_up = || {
@@ -144,7 +158,9 @@ fn calls_about_many_nodes_need_few_files() {
         let storage = Storage::blocking(FewFiles::default());
         let mut group = Group::builder().format(format).create((&storage, ""))?;
         for n in 0..100 {
-            Group::builder().format(format).create((&storage, n.to_string()))?;
+            Group::builder()
+                .format(format)
+                .create((&storage, n.to_string()))?;
         }
         assert_eq!(group.walk()?.len(), 100);
         group.consolidate()?;

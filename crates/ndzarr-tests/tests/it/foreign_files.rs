@@ -4,14 +4,20 @@ use std::error::Error;
 
 use ndzarr::store::{Key, Precondition};
 use ndzarr::{
-    AnyNode, Array, CopyOptions, ErrorKind, Existing, Format, Group, MemoryStore, RunOptions, Storage, Store,
-    asynchronous, copy,
+    AnyNode, Array, CopyOptions, ErrorKind, Existing, Format, Group, MemoryStore, RunOptions,
+    Storage, Store, asynchronous, copy,
 };
 use ndzarr_testkit::{AsyncMemoryStore, Latency, block_on};
 
 type Outcome = Result<(), Box<dyn Error>>;
 
-const FORMATS: [Format; 5] = [Format::Zarr2, Format::Zarr3, Format::N5, Format::DraftA, Format::DraftB];
+const FORMATS: [Format; 5] = [
+    Format::Zarr2,
+    Format::Zarr3,
+    Format::N5,
+    Format::DraftA,
+    Format::DraftB,
+];
 
 /// The folder of the node `a` in which its chunks are.
 fn folder(format: Format) -> &'static str {
@@ -24,7 +30,9 @@ fn folder(format: Format) -> &'static str {
 
 fn filled(store: &MemoryStore, format: Format) -> ndzarr::Result<Group> {
     let group = Group::create((store, "g"), format)?;
-    group.create_array("a", Array::<u8>::builder([4, 4]).chunks([2, 2]))?.fill(.., 1)?;
+    group
+        .create_array("a", Array::<u8>::builder([4, 4]).chunks([2, 2]))?
+        .fill(.., 1)?;
     Ok(group)
 }
 
@@ -41,9 +49,19 @@ fn foreign_files_keep_a_node_from_being_removed_or_replaced() -> Outcome {
                 group.erase("a").err(),
                 AnyNode::open((&store, "g/a"))?.erase_self().err(),
                 group.clone().erase_self().err(),
-                Array::<u8>::builder([4]).format(format).overwrite().create((&store, "g/a")).err(),
-                Group::builder().format(format).overwrite().create((&store, "g")).err(),
-                group.create_array("a", Array::<u8>::builder([4]).overwrite()).err(),
+                Array::<u8>::builder([4])
+                    .format(format)
+                    .overwrite()
+                    .create((&store, "g/a"))
+                    .err(),
+                Group::builder()
+                    .format(format)
+                    .overwrite()
+                    .create((&store, "g"))
+                    .err(),
+                group
+                    .create_array("a", Array::<u8>::builder([4]).overwrite())
+                    .err(),
             ];
             for error in refusals {
                 let error = error.ok_or("it is refused")?;
@@ -53,11 +71,16 @@ fn foreign_files_keep_a_node_from_being_removed_or_replaced() -> Outcome {
             }
             assert_eq!(store.keys(), before, "{format} {name}: nothing was removed");
 
-            let again =
-                Array::<u8>::builder([4]).format(format).overwrite().force().create((&store, "g/a"))?;
+            let again = Array::<u8>::builder([4])
+                .format(format)
+                .overwrite()
+                .force()
+                .create((&store, "g/a"))?;
             assert_eq!((again.shape(), store.get(&foreign)), (&[4][..], None));
             store.set(&foreign, "mine")?;
-            group.with_options(RunOptions::default().force()).erase_self()?;
+            group
+                .with_options(RunOptions::default().force())
+                .erase_self()?;
             assert_eq!(store.get(&foreign), None, "{format} {name}");
         }
     }
@@ -71,15 +94,24 @@ fn what_belongs_to_a_node_is_removed_without_force() -> Outcome {
         let mut group = filled(&store, format)?;
         group.merge_attributes(serde_json::json!({"site": "north"}))?;
         // A chunk that an interrupted shrinking has left outside of the grid.
-        let chunk = store.keys().into_iter().find(|key| key.contains("g/a/") && key.ends_with('1'));
+        let chunk = store
+            .keys()
+            .into_iter()
+            .find(|key| key.contains("g/a/") && key.ends_with('1'));
         let chunk = chunk.ok_or("a chunk")?;
         store.set(&format!("{}9", chunk.trim_end_matches('1')), "old")?;
         // What a killed copy has left.
         store.set(&format!("{}.ndzarr-copy", folder(format)), "{}")?;
-        store.set(&format!("{}.ndzarr-temporary/4x4/0.0", folder(format)), "1234")?;
+        store.set(
+            &format!("{}.ndzarr-temporary/4x4/0.0", folder(format)),
+            "1234",
+        )?;
         group.erase("a")?;
         assert!(
-            store.keys().iter().all(|key| !key.contains("g/a/") && !key.contains("g/a.")),
+            store
+                .keys()
+                .iter()
+                .all(|key| !key.contains("g/a/") && !key.contains("g/a.")),
             "{format}: {:?}",
             store.keys()
         );
@@ -90,7 +122,11 @@ fn what_belongs_to_a_node_is_removed_without_force() -> Outcome {
     store.set("g/b/.ndzarr-copy", "{}")?;
     store.set("g/b/c/0/0", "1234")?;
     group.erase_self()?;
-    assert!(store.keys().iter().all(|key| !key.starts_with("g/")), "{:?}", store.keys());
+    assert!(
+        store.keys().iter().all(|key| !key.starts_with("g/")),
+        "{:?}",
+        store.keys()
+    );
     Ok(())
 }
 
@@ -114,9 +150,13 @@ fn a_copy_replaces_no_foreign_files() -> Outcome {
     let group = filled(&store, Format::Zarr3)?;
     store.set("g/a/notes.txt", "mine")?;
     let source = MemoryStore::new();
-    Array::<u8>::builder([2]).create((&source, "a"))?.fill(.., 5)?;
+    Array::<u8>::builder([2])
+        .create((&source, "a"))?
+        .fill(.., 5)?;
     let options = CopyOptions::new().existing(Existing::Replace);
-    let error = copy((&source, "a"), (&store, "g/a"), &options).err().ok_or("it is refused")?;
+    let error = copy((&source, "a"), (&store, "g/a"), &options)
+        .err()
+        .ok_or("it is refused")?;
     assert!(error.to_string().contains("g/a/notes.txt"), "{error}");
     assert_eq!(group.array::<u8>("a")?.read(..)?.sum(), 16);
     let options = options.run(RunOptions::default().force());
@@ -138,12 +178,21 @@ fn asynchronous_calls_refuse_too() -> Outcome {
         assert!(error.to_string().contains("g/a/notes.txt"), "{error}");
         let node = asynchronous::AnyNode::open((&storage, "g")).await?;
         let contents = node.contents().await?;
-        assert_eq!((contents.n_arrays, contents.n_groups, contents.n_keys), (1, 1, 7));
+        assert_eq!(
+            (contents.n_arrays, contents.n_groups, contents.n_keys),
+            (1, 1, 7)
+        );
         assert_eq!(
             (contents.foreign, contents.orphans),
-            (vec!["g/a/notes.txt".to_owned()], vec!["g/a/notes.txt".to_owned()])
+            (
+                vec!["g/a/notes.txt".to_owned()],
+                vec!["g/a/notes.txt".to_owned()]
+            )
         );
-        group.with_options(RunOptions::default().force()).erase("a").await?;
+        group
+            .with_options(RunOptions::default().force())
+            .erase("a")
+            .await?;
         Outcome::Ok(())
     })?;
     assert_eq!(memory.keys(), ["g/zarr.json", "zarr.json"]);

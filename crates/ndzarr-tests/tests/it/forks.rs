@@ -1,5 +1,5 @@
-//! A forked child: it has handles and their memory, but not the threads of its parent, and a lock that
-//! one of them held stays locked.
+//! A forked child: it has handles and their memory, but not the threads of its parent, and a lock
+//! that one of them held stays locked.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier, Mutex, mpsc};
@@ -37,7 +37,10 @@ fn memory_of_earlier_calls_is_left_if_a_thread_of_the_parent_holds_its_lock() {
     ndzarr_testkit::in_own_process!();
     static MEMORY: PerProcess<Mutex<Vec<u8>>> = PerProcess::new();
     MEMORY.lock_inherited().push(1);
-    assert!(child_does(|| *MEMORY.lock_inherited() == [1]), "its lock is free");
+    assert!(
+        child_does(|| *MEMORY.lock_inherited() == [1]),
+        "its lock is free"
+    );
     let held = Barrier::new(2);
     let let_go = Barrier::new(2);
     thread::scope(|scope| {
@@ -76,15 +79,26 @@ fn a_child_shares_no_limit_with_its_parent() {
     use std::task::{Context, Waker};
 
     ndzarr_testkit::in_own_process!();
-    let options = RunOptions::default().requests_in_flight(NonZeroUsize::MIN).shared();
+    let options = RunOptions::default()
+        .requests_in_flight(NonZeroUsize::MIN)
+        .shared();
     let store = AsyncMemoryStore::new(Latency::default()).with_polls(3);
-    let array = Array::<u8>::builder([4]).chunks([4]).create((Storage::asynchronous(store), "a"));
+    let array = Array::<u8>::builder([4])
+        .chunks([4])
+        .create((Storage::asynchronous(store), "a"));
     let array = asynchronous::Array::from(array.expect("it works").with_options(options));
     block_on(array.fill(.., 1)).expect("it works");
     let mut pending = Box::pin(array.read(..));
-    assert!(pending.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    assert!(
+        pending
+            .as_mut()
+            .poll(&mut Context::from_waker(Waker::noop()))
+            .is_pending()
+    );
     let inherited = array.clone();
-    assert!(child_does(move || block_on(inherited.read(..)).is_ok_and(|read| read.sum() == 4)));
+    assert!(child_does(
+        move || block_on(inherited.read(..)).is_ok_and(|read| read.sum() == 4)
+    ));
     drop(pending);
     assert_eq!(block_on(array.read(..)).expect("it works").sum(), 4);
 }
@@ -96,21 +110,36 @@ fn children_that_are_forked_during_calls_read_and_write() {
     let folder = tempfile::tempdir().expect("it works");
     let storage = Storage::folder(folder.path());
     let cache = Cache::new(1 << 14);
-    let shards = Array::<u32>::builder([4096]).chunks([64]).shards([1024]).create((&storage, "shards"));
+    let shards = Array::<u32>::builder([4096])
+        .chunks([64])
+        .shards([1024])
+        .create((&storage, "shards"));
     let shards = shards.expect("it works");
     shards.fill(.., 1).expect("it works");
     let noise = Array1::from_iter((0..1 << 16).map(|i: u32| i.wrapping_mul(2_654_435_761)));
-    let chunks = Array::<u32>::builder([1 << 16]).chunks([1 << 14]).codecs([codec::zstd(1)]);
-    let chunks = chunks.create((&storage.clone().cached(&cache), "chunks")).expect("it works");
-    chunks.write(.., &noise.clone().into_dyn()).expect("it works");
+    let chunks = Array::<u32>::builder([1 << 16])
+        .chunks([1 << 14])
+        .codecs([codec::zstd(1)]);
+    let chunks = chunks
+        .create((&storage.clone().cached(&cache), "chunks"))
+        .expect("it works");
+    chunks
+        .write(.., &noise.clone().into_dyn())
+        .expect("it works");
     let cached = Array::<u32>::open((&storage.cached(&cache), "shards")).expect("it works");
     let cancel = Cancel::new();
-    let written = shards.clone().with_options(RunOptions::default().cancel(cancel));
+    let written = shards
+        .clone()
+        .with_options(RunOptions::default().cancel(cancel));
     let future = asynchronous::Array::from(shards.clone());
     let works = move || {
-        let read = shards.read(..).is_ok_and(|read| read.iter().all(|&element| element == 1));
+        let read = shards
+            .read(..)
+            .is_ok_and(|read| read.iter().all(|&element| element == 1));
         let cached = cached.read([0..64]).is_ok_and(|read| read.sum() == 64);
-        let chunks = chunks.read(..).is_ok_and(|read| read == noise.clone().into_dyn());
+        let chunks = chunks
+            .read(..)
+            .is_ok_and(|read| read == noise.clone().into_dyn());
         let written = written.fill([0..64], 1).is_ok();
         let future = block_on(future.read([64..128])).is_ok_and(|read| read.sum() == 64);
         read && cached && chunks && written && future
@@ -137,9 +166,13 @@ fn a_child_does_not_wait_for_ever_for_the_lock_of_a_store_in_memory() {
     ndzarr_testkit::in_own_process!();
     let store = MemoryStore::new();
     for number in 0..50_000 {
-        store.set(&format!("many/{number}"), "value").expect("a key");
+        store
+            .set(&format!("many/{number}"), "value")
+            .expect("a key");
     }
-    let array = Array::<u8>::builder([4]).create((&store, "a")).expect("it works");
+    let array = Array::<u8>::builder([4])
+        .create((&store, "a"))
+        .expect("it works");
     array.fill(.., 1).expect("it works");
     let all_ended = thread::scope(|scope| {
         let store = &store;
@@ -171,7 +204,10 @@ fn a_child_does_not_wait_for_ever_for_the_lock_of_a_store_in_memory() {
 #[test]
 fn a_child_has_a_copy_of_a_store_in_memory() {
     ndzarr_testkit::in_own_process!();
-    let array = Array::<u8>::builder([64]).chunks([4]).create("memory://forked/a").expect("it works");
+    let array = Array::<u8>::builder([64])
+        .chunks([4])
+        .create("memory://forked/a")
+        .expect("it works");
     array.fill(.., 1).expect("it works");
     assert!(child_does(move || {
         let same = Array::<u8>::open("memory://forked/a").and_then(|array| array.read(..));

@@ -40,7 +40,12 @@ impl Gate {
     /// Comes to the gate, and waits until it is open.
     pub(crate) fn pass(&self) {
         self.come();
-        drop(self.0.changed.wait_while(self.state(), |state| !state.is_open).expect("no panic"));
+        drop(
+            self.0
+                .changed
+                .wait_while(self.state(), |state| !state.is_open)
+                .expect("no panic"),
+        );
     }
 
     /// Comes to the gate without waiting.
@@ -55,7 +60,12 @@ impl Gate {
 
     /// Waits until threads came to the gate this often.
     pub(crate) fn wait_for(&self, n: usize) {
-        drop(self.0.changed.wait_while(self.state(), |state| state.came < n).expect("no panic"));
+        drop(
+            self.0
+                .changed
+                .wait_while(self.state(), |state| state.came < n)
+                .expect("no panic"),
+        );
     }
 
     /// Is gone once all clones of the gate are.

@@ -9,8 +9,8 @@ use std::thread;
 use ndarray::{Array1, arr1};
 use ndzarr::codec::{BytesToBytes, CodecError, Dst, Workspace};
 use ndzarr::{
-    Array, Cancel, CodecRegistry, CopyOptions, ErrorKind, Format, FsStore, OpenOptions, RunOptions, Storage,
-    asynchronous, codec,
+    Array, Cancel, CodecRegistry, CopyOptions, ErrorKind, Format, FsStore, OpenOptions, RunOptions,
+    Storage, asynchronous, codec,
 };
 use ndzarr_testkit::{block_on, forward};
 use serde_json::json;
@@ -73,12 +73,19 @@ struct GatedArrays {
 impl GatedArrays {
     fn new() -> Self {
         let folder = tempfile::tempdir().expect("it works");
-        Self { folder, gate: Gate::default(), stores: Mutex::default() }
+        Self {
+            folder,
+            gate: Gate::default(),
+            stores: Mutex::default(),
+        }
     }
 
     fn store(&self) -> Storage {
         let store = Arc::new(FsStore::new(self.folder.path()));
-        self.stores.lock().expect("it works").push(Arc::downgrade(&store));
+        self.stores
+            .lock()
+            .expect("it works")
+            .push(Arc::downgrade(&store));
         Storage::blocking(store)
     }
 
@@ -116,7 +123,12 @@ impl GatedArrays {
 fn begin(gate: &Gate, mut future: Pin<&mut impl Future>) {
     let came = gate.came();
     while gate.came() == came {
-        assert!(future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        assert!(
+            future
+                .as_mut()
+                .poll(&mut Context::from_waker(Waker::noop()))
+                .is_pending()
+        );
         thread::yield_now();
     }
 }
@@ -141,8 +153,13 @@ pub(crate) fn vec(array: &Array<u8>) -> Vec<u8> {
 fn a_dropped_append_does_not_overwrite_a_later_one() {
     let arrays = GatedArrays::new();
     let a = arrays.create(0);
-    begin_and_drop(&arrays.gate, asynchronous::Array::from(a.clone()).append(0, &Array1::from_elem(4, 1)));
-    a.clone().append(0, &Array1::from_elem(4, 2)).expect("it works");
+    begin_and_drop(
+        &arrays.gate,
+        asynchronous::Array::from(a.clone()).append(0, &Array1::from_elem(4, 1)),
+    );
+    a.clone()
+        .append(0, &Array1::from_elem(4, 2))
+        .expect("it works");
     assert_eq!(arrays.elements(), [2; 4], "acknowledged");
     arrays.end(a);
     assert_eq!(arrays.elements(), [2; 4], "later");
@@ -165,8 +182,10 @@ fn a_dropped_write_does_not_overwrite_a_later_one() {
 fn a_write_that_failed_does_not_overwrite_a_later_one() {
     let arrays = GatedArrays::new();
     let a = arrays.create(8);
-    block_on(asynchronous::Array::from(a.clone()).write([0..8], &arr1(&[1, 1, 1, 1, 200, 0, 0, 0])))
-        .expect_err("it fails");
+    block_on(
+        asynchronous::Array::from(a.clone()).write([0..8], &arr1(&[1, 1, 1, 1, 200, 0, 0, 0])),
+    )
+    .expect_err("it fails");
     a.write([0..8], &Array1::from_elem(8, 2)).expect("it works");
     arrays.end(a);
     assert_eq!(arrays.elements(), [2; 8]);
@@ -201,13 +220,18 @@ fn a_dropped_append_without_a_custom_codec_loses_nothing() {
         let mut future = Box::pin(first.append(0, &noise));
         let mut is_ready = || {
             thread::yield_now();
-            future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready()
+            future
+                .as_mut()
+                .poll(&mut Context::from_waker(Waker::noop()))
+                .is_ready()
         };
         if (0..polls).any(|_| is_ready()) {
             continue;
         }
         drop(future);
-        a.clone().append(0, &Array1::from_elem(50_000, 7)).expect("it works");
+        a.clone()
+            .append(0, &Array1::from_elem(50_000, 7))
+            .expect("it works");
         drop((a, first));
         until_gone(&weak);
         let a = Array::<u32>::open((folder.path(), "a")).expect("it works");
@@ -228,10 +252,14 @@ fn a_dropped_resize_removes_nothing_that_was_written_since() {
     arrays.gate.open();
     a.fill([0..16], 1).expect("it works");
     arrays.gate.shut();
-    begin_and_drop(&arrays.gate, asynchronous::Array::from(a.clone()).resize([2]));
+    begin_and_drop(
+        &arrays.gate,
+        asynchronous::Array::from(a.clone()).resize([2]),
+    );
     let b = arrays.reopen();
     assert_eq!(b.shape(), [16], "it was not resized");
-    b.write([4..16], &Array1::from_elem(12, 7)).expect("it works");
+    b.write([4..16], &Array1::from_elem(12, 7))
+        .expect("it works");
     arrays.end((a, b));
     assert_eq!(arrays.elements()[4..], [7; 12]);
 }
@@ -283,7 +311,10 @@ fn a_cancelled_update_ends() {
     cancel.cancel();
     arrays.gate.open();
     let ended = fill.join().expect("no panic");
-    assert_eq!(ended.expect_err("it was cancelled").kind(), ErrorKind::Cancelled);
+    assert_eq!(
+        ended.expect_err("it was cancelled").kind(),
+        ErrorKind::Cancelled
+    );
     arrays.end(a);
     assert_eq!(arrays.elements(), [3; 4]);
 }
@@ -299,12 +330,20 @@ fn a_cancelled_update_frees_the_lock_of_its_chunk_unpolled() {
     let ones = Array1::from_elem(2, 1);
     let came = arrays.gate.came();
     let mut future = Box::pin(b.write([0..2], &ones));
-    assert!(future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    assert!(
+        future
+            .as_mut()
+            .poll(&mut Context::from_waker(Waker::noop()))
+            .is_pending()
+    );
     arrays.gate.wait_for(came + 1);
     cancel.cancel();
     a.fill([1..2], 5).expect("it works");
     arrays.gate.open();
-    assert_eq!(block_on(future).expect_err("it was cancelled").kind(), ErrorKind::Cancelled);
+    assert_eq!(
+        block_on(future).expect_err("it was cancelled").kind(),
+        ErrorKind::Cancelled
+    );
     arrays.end((a, b));
     assert_eq!(arrays.elements(), [3, 5, 3, 3]);
 }
@@ -319,7 +358,10 @@ struct SlowToRead {
 impl ndzarr::Store for SlowToRead {
     forward!(inner: name, put, erase, list_dir, list_prefix);
 
-    fn fetch(&self, fetch: &ndzarr_store::Fetch) -> Result<ndzarr_store::Fetched, ndzarr_store::StoreError> {
+    fn fetch(
+        &self,
+        fetch: &ndzarr_store::Fetch,
+    ) -> Result<ndzarr_store::Fetched, ndzarr_store::StoreError> {
         if fetch.key.as_str().starts_with("a/c/") {
             self.gate.pass();
         }
@@ -332,15 +374,26 @@ impl ndzarr::Store for SlowToRead {
 fn a_dropped_conversion_copies_nothing_later() {
     let source = ndzarr::MemoryStore::new();
     let target = ndzarr::MemoryStore::new();
-    let a = Array::<u8>::builder([16]).chunks([4]).create((&source, "a")).expect("it works");
+    let a = Array::<u8>::builder([16])
+        .chunks([4])
+        .create((&source, "a"))
+        .expect("it works");
     a.fill([0..16], 7).expect("it works");
     let gate = Gate::default();
     let gone = gate.downgrade();
-    let slow = Storage::blocking(SlowToRead { inner: source, gate: gate.clone() });
+    let slow = Storage::blocking(SlowToRead {
+        inner: source,
+        gate: gate.clone(),
+    });
     let run = RunOptions::default().threads(std::num::NonZeroUsize::new(2));
     let options = CopyOptions::new().format(Format::Zarr3).run(run);
     let mut future = Box::pin(asynchronous::copy((slow, "a"), (&target, "a"), &options));
-    assert!(future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    assert!(
+        future
+            .as_mut()
+            .poll(&mut Context::from_waker(Waker::noop()))
+            .is_pending()
+    );
     gate.wait_for(2);
     drop(future);
     gate.open();

@@ -29,14 +29,17 @@ impl Store for SlowToErase {
     }
 }
 
-/// Without locks nothing but the drop itself keeps a later call away until the append is undone (history
-/// 765 of the torture, once in some thousand runs).
+/// Without locks nothing but the drop itself keeps a later call away until the append is undone
+/// (history 765 of the torture, once in some thousand runs).
 #[test]
 fn growing_shows_nothing_of_a_dropped_append_without_locks() {
     let gate = Gate::default();
     let encoders = Gate::default();
     let memory = MemoryStore::new();
-    let store = SlowToErase { inner: PlainStore::new(memory.clone()), gate: gate.clone() };
+    let store = SlowToErase {
+        inner: PlainStore::new(memory.clone()),
+        gate: gate.clone(),
+    };
     let storage = Storage::blocking(store);
     let options = RunOptions::default().concurrent_update(ConcurrentUpdate::LastWriterWins);
     let mut a = Array::<u8>::builder([0])
@@ -46,13 +49,18 @@ fn growing_shows_nothing_of_a_dropped_append_without_locks() {
         .create((&storage, "a"))
         .expect("it works")
         .with_options(options);
-    // The first chunk is stored. The second one stays at the gate of the encoders, so that the append cannot
-    // end.
+    // The first chunk is stored. The second one stays at the gate of the encoders, so that the
+    // append cannot end.
     let mut appended = asynchronous::Array::from(a.clone());
     let elements = arr1(&[5, 5, 5, 5, 1, 1, 1, 1]);
     let mut future = Box::pin(appended.append(0, &elements));
     while memory.get("a/c/0").is_none() {
-        assert!(future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        assert!(
+            future
+                .as_mut()
+                .poll(&mut Context::from_waker(Waker::noop()))
+                .is_pending()
+        );
         thread::yield_now();
     }
     let opener = thread::spawn({
@@ -65,7 +73,11 @@ fn growing_shows_nothing_of_a_dropped_append_without_locks() {
         }
     });
     drop(future);
-    assert_eq!(memory.get("a/c/0"), None, "it is undone when the future is gone");
+    assert_eq!(
+        memory.get("a/c/0"),
+        None,
+        "it is undone when the future is gone"
+    );
     a.resize([8]).expect("it works");
     assert_eq!(vec(&a), [0; 8]);
     encoders.open();

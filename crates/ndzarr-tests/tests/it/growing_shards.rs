@@ -4,17 +4,22 @@ use ndarray::Array2;
 use ndzarr::{Array, Result};
 
 fn large_frame(n: u64) -> Array2<u16> {
-    Array2::from_shape_fn((32, 32), |(y, x)| (n * 40_503 + y as u64 * 251 + x as u64 * 7919) as u16)
+    Array2::from_shape_fn((32, 32), |(y, x)| {
+        (n * 40_503 + y as u64 * 251 + x as u64 * 7919) as u16
+    })
 }
 
-/// A reader that has an index, and opens the file anew for each chunk, as zarr-python does: each index
-/// is true for every later file.
+/// A reader that has an index, and opens the file anew for each chunk, as zarr-python does: each
+/// index is true for every later file.
 #[test]
 fn what_an_index_says_stays_true_while_the_shard_grows() -> Result<()> {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("a/c/0/0/0");
     let mut seen: Vec<Vec<u8>> = Vec::new();
-    let a = Array::<u16>::builder([0, 32, 32]).chunks([1, 32, 32]).shards([64, 32, 32]).codecs([]);
+    let a = Array::<u16>::builder([0, 32, 32])
+        .chunks([1, 32, 32])
+        .shards([64, 32, 32])
+        .codecs([]);
     let mut appender = a.create((folder.path(), "a"))?.appender(0)?;
     for n in 0..20 {
         appender.push(&large_frame(n))?;
@@ -30,7 +35,8 @@ fn what_an_index_says_stays_true_while_the_shard_grows() -> Result<()> {
     Ok(())
 }
 
-/// How a reader holds a value. A socket refers to the pages of a file that is closed and has one name.
+/// How a reader holds a value. A socket refers to the pages of a file that is closed and has one
+/// name.
 #[cfg(target_os = "linux")]
 #[derive(Clone, Copy, Debug)]
 enum HeldBy {
@@ -52,7 +58,9 @@ fn a_file_that_was_the_value_is_never_written_to() -> Result<()> {
         let file = folder.path().join("a/c/0/0/0");
         // Frames that end within a page.
         let frame = |n| Array2::from_elem((25, 31), n + 1);
-        let a = Array::<u16>::builder([0, 25, 31]).chunks([1, 25, 31]).shards([64, 25, 31]);
+        let a = Array::<u16>::builder([0, 25, 31])
+            .chunks([1, 25, 31])
+            .shards([64, 25, 31]);
         let mut appender = a.create((folder.path(), "a"))?.appender(0)?;
         let mut held: Vec<(Box<dyn Read>, Vec<u8>)> = Vec::new();
         for n in 0..12_u16 {
@@ -69,8 +77,8 @@ fn a_file_that_was_the_value_is_never_written_to() -> Result<()> {
                 }
                 HeldBy::Socket => {
                     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-                    let client =
-                        TcpStream::connect(listener.local_addr().expect("an address")).expect("a client");
+                    let client = TcpStream::connect(listener.local_addr().expect("an address"))
+                        .expect("a client");
                     let (server, _) = listener.accept().expect("a server");
                     // `std::io::copy` copies the bytes.
                     let n = rustix::fs::sendfile(&server, &open, None, value.len());
@@ -90,12 +98,15 @@ fn a_file_that_was_the_value_is_never_written_to() -> Result<()> {
     Ok(())
 }
 
-/// What another handle, or a program without locks, makes of the shard between two publications stays.
+/// What another handle, or a program without locks, makes of the shard between two publications
+/// stays.
 #[test]
 fn changes_by_others_between_publications_stay() -> Result<()> {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("a/c/0/0/0");
-    let a = Array::<u16>::builder([0, 32, 32]).chunks([1, 32, 32]).shards([64, 32, 32]);
+    let a = Array::<u16>::builder([0, 32, 32])
+        .chunks([1, 32, 32])
+        .shards([64, 32, 32]);
     let mut appender = a.create((folder.path(), "a"))?.appender(0)?;
     let other = large_frame(1000);
     for n in 0..20 {
@@ -117,7 +128,11 @@ fn changes_by_others_between_publications_stay() -> Result<()> {
     }
     let stored = Array::<u16>::open((folder.path(), "a"))?;
     for n in 0..20 {
-        let expected = if [2, 6, 10].contains(&n) { other.clone() } else { large_frame(n) };
+        let expected = if [2, 6, 10].contains(&n) {
+            other.clone()
+        } else {
+            large_frame(n)
+        };
         assert_eq!(stored.read((n, .., ..))?, expected, "{n}");
     }
     Ok(())
@@ -128,7 +143,12 @@ fn changes_by_others_between_publications_stay() -> Result<()> {
 fn stray_values_beyond_the_shape_are_overwritten() -> Result<()> {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("a/c/0/0/0");
-    let array = |n| Array::<u16>::builder([n, 32, 32]).chunks([1, 32, 32]).shards([64, 32, 32]).codecs([]);
+    let array = |n| {
+        Array::<u16>::builder([n, 32, 32])
+            .chunks([1, 32, 32])
+            .shards([64, 32, 32])
+            .codecs([])
+    };
     array(20).create((folder.path(), "other"))?.fill(.., 7)?;
     let other = std::fs::read(folder.path().join("other/c/0/0/0")).expect("a shard");
     for stray in [&b""[..], b"broken", &other] {

@@ -20,22 +20,30 @@ fn ends(work: impl FnOnce() + Send + 'static) -> bool {
 fn joined(what: &'static str) -> bool {
     let path = tempfile::tempdir().expect("it works").keep();
     ends(move || {
-        let noise = Array1::from_iter((0..1 << 20).map(|i: u32| i.wrapping_mul(2_654_435_761) >> 12));
-        let a = Array::<u32>::builder([1 << 20]).chunks([1 << 19]).codecs([codec::zstd(3)]);
+        let noise =
+            Array1::from_iter((0..1 << 20).map(|i: u32| i.wrapping_mul(2_654_435_761) >> 12));
+        let a = Array::<u32>::builder([1 << 20])
+            .chunks([1 << 19])
+            .codecs([codec::zstd(3)]);
         let a = a.create((path.as_path(), "a")).expect("it works");
         a.write(.., &noise.clone().into_dyn()).expect("it works");
         let mut b = asynchronous::Array::from(a.clone());
         let mut a = asynchronous::Array::from(a);
         block_on(async {
             match what {
-                "append" => drop(futures_util::future::join(a.append(0, &noise), b.append(0, &noise)).await),
+                "append" => {
+                    drop(futures_util::future::join(a.append(0, &noise), b.append(0, &noise)).await)
+                }
                 "resize" => drop(futures_util::future::join(a.resize([3]), b.resize([2])).await),
                 #[cfg(unix)]
                 "link" => {
                     let link = path.join("link");
                     std::os::unix::fs::symlink(path.join("a"), &link).expect("it works");
-                    let mut b = asynchronous::Array::from(Array::<u32>::open(&link).expect("it works"));
-                    drop(futures_util::future::join(a.append(0, &noise), b.append(0, &noise)).await);
+                    let mut b =
+                        asynchronous::Array::from(Array::<u32>::open(&link).expect("it works"));
+                    drop(
+                        futures_util::future::join(a.append(0, &noise), b.append(0, &noise)).await,
+                    );
                 }
                 _ => {
                     let attributes = b.merge_attributes(json!({"x": 1}));
@@ -78,7 +86,10 @@ fn a_call_that_blocks_ends_while_an_append_just_got_the_document() {
     assert!(ends(move || {
         let (storage, waits) = ReportsWaits::new(FsStore::new(&path));
         let storage = Storage::blocking(storage);
-        let a = Array::<u8>::builder([4]).chunks([4]).create((storage, "a")).expect("it works");
+        let a = Array::<u8>::builder([4])
+            .chunks([4])
+            .create((storage, "a"))
+            .expect("it works");
         let store = FsStore::new(&path);
         let key = Key::new("a/zarr.json").expect("it works");
         let mut b = a.clone();
@@ -87,12 +98,22 @@ fn a_call_that_blocks_ends_while_an_append_just_got_the_document() {
         let mut a = asynchronous::Array::from(a);
         let mut append = Box::pin(a.append(0, &elements));
         while waits.try_recv().is_err() {
-            assert!(append.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+            assert!(
+                append
+                    .as_mut()
+                    .poll(&mut Context::from_waker(Waker::noop()))
+                    .is_pending()
+            );
             std::thread::yield_now();
         }
         drop(held);
         // Until the append has it, or has released it already.
-        let is_over = || Array::<u8>::open((path.as_path(), "a")).expect("it works").shape() == [8];
+        let is_over = || {
+            Array::<u8>::open((path.as_path(), "a"))
+                .expect("it works")
+                .shape()
+                == [8]
+        };
         while let Locked::Held(lock) = store.lock(&key, Wait::Try).expect("it works") {
             drop(lock);
             if is_over() {
@@ -158,9 +179,17 @@ mod stores {
             } else {
                 self.below.read(region)
             };
-            let bytes: Bytes = part.expect("it works").into_iter().collect::<Vec<u8>>().into();
+            let bytes: Bytes = part
+                .expect("it works")
+                .into_iter()
+                .collect::<Vec<u8>>()
+                .into();
             let (size, parts) = fetch.want.cut(&fetch.key, &bytes)?;
-            Ok(Fetched::Parts { pin: Pin::new(()), size, parts })
+            Ok(Fetched::Parts {
+                pin: Pin::new(()),
+                size,
+                parts,
+            })
         }
 
         fn put(&self, _: &Key, _: &[Bytes], _: Precondition) -> Result<Put, StoreError> {
@@ -182,8 +211,15 @@ fn virtual_array(below: impl Into<Storage> + Send + 'static, blocks_on_a_future:
             .expect("it works");
         below.fill(.., 3).expect("it works");
         let documents = MemoryStore::new();
-        Array::<u8>::builder([4096]).chunks([64]).create((&documents, "a")).expect("it works");
-        let storage = Storage::blocking(stores::Virtual { documents, below, blocks_on_a_future });
+        Array::<u8>::builder([4096])
+            .chunks([64])
+            .create((&documents, "a"))
+            .expect("it works");
+        let storage = Storage::blocking(stores::Virtual {
+            documents,
+            below,
+            blocks_on_a_future,
+        });
         let a = Array::<u8>::open((&storage, "a")).expect("it works");
         for _ in 0..5 {
             a.read(..).expect("it works");
@@ -208,18 +244,30 @@ fn a_store_that_waits_for_a_future_of_the_library_ends() {
 #[test]
 fn a_slow_store_does_not_keep_up_reads_from_memory() {
     let gate = Gate::default();
-    let slow = Storage::blocking(stores::Slow { inner: MemoryStore::new(), gate: gate.clone() });
-    let far = Array::<u8>::builder([64]).chunks([1]).create((&slow, "a")).expect("it works");
-    let near = Array::<u8>::builder([64]).chunks([16]).create((MemoryStore::new(), "a")).expect("it works");
+    let slow = Storage::blocking(stores::Slow {
+        inner: MemoryStore::new(),
+        gate: gate.clone(),
+    });
+    let far = Array::<u8>::builder([64])
+        .chunks([1])
+        .create((&slow, "a"))
+        .expect("it works");
+    let near = Array::<u8>::builder([64])
+        .chunks([16])
+        .create((MemoryStore::new(), "a"))
+        .expect("it works");
     near.fill(.., 1).expect("it works");
-    let n = std::thread::available_parallelism().expect("it works").get();
+    let n = std::thread::available_parallelism()
+        .expect("it works")
+        .get();
     let readers: Vec<_> = (0..n + 2)
         .map(|_| {
             let far = far.clone();
             std::thread::spawn(move || drop(far.read([0..12]).expect("it works")))
         })
         .collect();
-    // Every reader, and every thread of the pool. With one processor the readers work by themselves.
+    // Every reader, and every thread of the pool. With one processor the readers work by
+    // themselves.
     let helpers = if n > 1 { n } else { 0 };
     gate.wait_for(n + 2 + helpers);
     let read = {
@@ -227,13 +275,17 @@ fn a_slow_store_does_not_keep_up_reads_from_memory() {
         move || {
             near.read(..).expect("it works");
             block_on(asynchronous::Array::from(near.clone()).read(..)).expect("it works");
-            block_on(asynchronous::Array::from(near.clone()).write([0..64], &Array1::from_elem(64, 2)))
-                .expect("it works");
+            block_on(
+                asynchronous::Array::from(near.clone()).write([0..64], &Array1::from_elem(64, 2)),
+            )
+            .expect("it works");
         }
     };
     let ended = ends(read);
     gate.open();
-    readers.into_iter().for_each(|reader| reader.join().expect("it works"));
+    readers
+        .into_iter()
+        .for_each(|reader| reader.join().expect("it works"));
     assert!(ended);
 }
 
@@ -244,15 +296,29 @@ fn a_store_that_hangs_does_not_keep_up_futures_of_others() {
 
     ndzarr_testkit::in_own_process!();
     let gate = Gate::default();
-    let slow = Storage::blocking(stores::Slow { inner: MemoryStore::new(), gate: gate.clone() });
-    let far = Array::<u8>::builder([600]).chunks([1]).create((&slow, "a")).expect("it works");
+    let slow = Storage::blocking(stores::Slow {
+        inner: MemoryStore::new(),
+        gate: gate.clone(),
+    });
+    let far = Array::<u8>::builder([600])
+        .chunks([1])
+        .create((&slow, "a"))
+        .expect("it works");
     let far = asynchronous::Array::from(far);
-    let near = Array::<u8>::builder([64]).chunks([16]).create((MemoryStore::new(), "a")).expect("it works");
+    let near = Array::<u8>::builder([64])
+        .chunks([16])
+        .create((MemoryStore::new(), "a"))
+        .expect("it works");
     near.fill(.., 1).expect("it works");
     let near = asynchronous::Array::from(near);
     let mut hung: Vec<_> = (0..600).map(|i| Box::pin(far.read([i..i + 1]))).collect();
     for future in &mut hung {
-        assert!(future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        assert!(
+            future
+                .as_mut()
+                .poll(&mut Context::from_waker(Waker::noop()))
+                .is_pending()
+        );
     }
     for _ in 0..10 {
         assert_eq!(block_on(near.read(..)).expect("it works").sum(), 64);

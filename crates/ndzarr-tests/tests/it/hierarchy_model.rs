@@ -19,14 +19,42 @@ const PATHS: [&str; 7] = ["a", "b", "a/c", "a/d", "b/c", "a/c/e", "b/c/e"];
 
 #[derive(Clone, Debug)]
 enum Step {
-    Group { path: usize, existing: Existing },
-    Array { path: usize, existing: Existing, shape: Vec<u64>, chunks: Vec<u64>, sharded: bool },
-    Write { path: usize, from: Vec<u8>, to: Vec<u8>, value: u16 },
-    Fill { path: usize },
-    Resize { path: usize, shape: Vec<u64> },
-    Merge { path: usize, name: u8, value: u16 },
-    Replace { path: usize, value: u16 },
-    Delete { path: usize },
+    Group {
+        path: usize,
+        existing: Existing,
+    },
+    Array {
+        path: usize,
+        existing: Existing,
+        shape: Vec<u64>,
+        chunks: Vec<u64>,
+        sharded: bool,
+    },
+    Write {
+        path: usize,
+        from: Vec<u8>,
+        to: Vec<u8>,
+        value: u16,
+    },
+    Fill {
+        path: usize,
+    },
+    Resize {
+        path: usize,
+        shape: Vec<u64>,
+    },
+    Merge {
+        path: usize,
+        name: u8,
+        value: u16,
+    },
+    Replace {
+        path: usize,
+        value: u16,
+    },
+    Delete {
+        path: usize,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -55,14 +83,22 @@ struct Model {
 
 impl Model {
     fn below<'m>(&'m self, path: &str) -> impl Iterator<Item = (&'m String, &'m Node)> {
-        let prefix = if path.is_empty() { String::new() } else { format!("{path}/") };
-        self.nodes.iter().filter(move |(at, _)| at.starts_with(&prefix))
+        let prefix = if path.is_empty() {
+            String::new()
+        } else {
+            format!("{path}/")
+        };
+        self.nodes
+            .iter()
+            .filter(move |(at, _)| at.starts_with(&prefix))
     }
 
     fn remove(&mut self, path: &str) {
         let prefix = format!("{path}/");
-        self.nodes.retain(|at, _| at != path && !at.starts_with(&prefix));
-        self.implicit.retain(|at| at != path && !at.starts_with(&prefix));
+        self.nodes
+            .retain(|at, _| at != path && !at.starts_with(&prefix));
+        self.implicit
+            .retain(|at| at != path && !at.starts_with(&prefix));
         // From below: an empty one may have been the last content of the one above it.
         for above in self.implicit.clone().iter().rev() {
             if self.below(above).next().is_none() {
@@ -84,7 +120,9 @@ impl Model {
         node: Node,
         existing: Existing,
     ) -> Result<(), ErrorKind> {
-        if self.is_below_array(path) || (existing == Existing::Refuse && self.nodes.contains_key(path)) {
+        if self.is_below_array(path)
+            || (existing == Existing::Refuse && self.nodes.contains_key(path))
+        {
             return Err(ErrorKind::AlreadyExists);
         }
         // An array hides no nodes.
@@ -94,7 +132,8 @@ impl Model {
         self.remove(path);
         for above in ancestors(path) {
             if !self.nodes.contains_key(above) {
-                self.nodes.insert(above.to_owned(), Node::Group(Attributes::new()));
+                self.nodes
+                    .insert(above.to_owned(), Node::Group(Attributes::new()));
                 if !matches!(format, Format::Zarr2 | Format::Zarr3) {
                     self.implicit.insert(above.to_owned());
                 }
@@ -111,12 +150,20 @@ fn ancestors(path: &str) -> impl Iterator<Item = &str> {
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let path = || 0..PATHS.len();
-    let existing = || prop::sample::select(vec![Existing::Refuse, Existing::Refuse, Existing::Replace]);
+    let existing =
+        || prop::sample::select(vec![Existing::Refuse, Existing::Refuse, Existing::Replace]);
     let axes = prop::collection::vec((1u64..8, 1u64..4), 1..3);
-    let array = (path(), existing(), axes, any::<bool>()).prop_map(|(path, existing, axes, sharded)| {
-        let (shape, chunks) = axes.into_iter().unzip();
-        Step::Array { path, existing, shape, chunks, sharded }
-    });
+    let array =
+        (path(), existing(), axes, any::<bool>()).prop_map(|(path, existing, axes, sharded)| {
+            let (shape, chunks) = axes.into_iter().unzip();
+            Step::Array {
+                path,
+                existing,
+                shape,
+                chunks,
+                sharded,
+            }
+        });
     let corner = || prop::collection::vec(any::<u8>(), 2);
     let step = prop_oneof![
         2 => (path(), existing()).prop_map(|(path, existing)| Step::Group { path, existing }),
@@ -134,7 +181,13 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 fn formats() -> impl Strategy<Value = Format> {
-    prop::sample::select(vec![Format::Zarr2, Format::Zarr3, Format::DraftA, Format::DraftB, Format::N5])
+    prop::sample::select(vec![
+        Format::Zarr2,
+        Format::Zarr3,
+        Format::DraftA,
+        Format::DraftB,
+        Format::N5,
+    ])
 }
 
 fn options(format: Format) -> OpenOptions {
@@ -142,30 +195,53 @@ fn options(format: Format) -> OpenOptions {
 }
 
 /// Carries out a step in the store and in the model.
-fn apply(storage: &Storage, format: Format, step: &Step, model: &mut Model) -> Result<(), ndzarr::Error> {
-    let created =
-        |result: Result<(), ndzarr::Error>, expected: Result<(), ErrorKind>| match (result, expected) {
-            (Err(error), Err(kind)) if error.kind() == kind => Ok(()),
-            (Err(error), _) => Err(error),
-            (Ok(()), expected) => {
-                assert_eq!(expected, Ok(()), "{step:?} should have failed");
-                Ok(())
-            }
-        };
-    match step {
-        // What a group without a document may become depends on the format.
-        Step::Group { path, existing: Existing::Refuse }
-        | Step::Array { path, existing: Existing::Refuse, .. }
-            if model.implicit.contains(PATHS[*path]) =>
-        {
+fn apply(
+    storage: &Storage,
+    format: Format,
+    step: &Step,
+    model: &mut Model,
+) -> Result<(), ndzarr::Error> {
+    let created = |result: Result<(), ndzarr::Error>, expected: Result<(), ErrorKind>| match (
+        result, expected,
+    ) {
+        (Err(error), Err(kind)) if error.kind() == kind => Ok(()),
+        (Err(error), _) => Err(error),
+        (Ok(()), expected) => {
+            assert_eq!(expected, Ok(()), "{step:?} should have failed");
             Ok(())
         }
+    };
+    match step {
+        // What a group without a document may become depends on the format.
+        Step::Group {
+            path,
+            existing: Existing::Refuse,
+        }
+        | Step::Array {
+            path,
+            existing: Existing::Refuse,
+            ..
+        } if model.implicit.contains(PATHS[*path]) => Ok(()),
         Step::Group { path, existing } => {
             let group = Group::builder().format(format).existing(*existing);
             let result = group.create((storage, PATHS[*path])).map(drop);
-            created(result, model.create(format, PATHS[*path], Node::Group(Attributes::new()), *existing))
+            created(
+                result,
+                model.create(
+                    format,
+                    PATHS[*path],
+                    Node::Group(Attributes::new()),
+                    *existing,
+                ),
+            )
         }
-        Step::Array { path, existing, shape, chunks, sharded } => {
+        Step::Array {
+            path,
+            existing,
+            shape,
+            chunks,
+            sharded,
+        } => {
             let mut builder = Array::<u16>::builder(shape).chunks(chunks).format(format);
             if *sharded && !matches!(format, Format::Zarr2 | Format::N5) {
                 builder = builder.shards(chunks.iter().map(|n| n * 2).collect::<Vec<_>>());
@@ -176,7 +252,9 @@ fn apply(storage: &Storage, format: Format, step: &Step, model: &mut Model) -> R
             if shape.len() == 2 {
                 builder = builder.codecs([codec::gzip(1)]);
             }
-            let elements = ArrayD::zeros(IxDyn(&shape.iter().map(|&n| n as usize).collect::<Vec<_>>()));
+            let elements = ArrayD::zeros(IxDyn(
+                &shape.iter().map(|&n| n as usize).collect::<Vec<_>>(),
+            ));
             let node = Node::Array(Attributes::new(), elements);
             // N5 takes everything at the path for blocks, and so also refuses a group without a
             // document.
@@ -185,8 +263,15 @@ fn apply(storage: &Storage, format: Format, step: &Step, model: &mut Model) -> R
                 model.create(format, PATHS[*path], node, *existing),
             )
         }
-        Step::Write { path, from, to, value } => {
-            let Some(Node::Array(_, elements)) = model.nodes.get_mut(PATHS[*path]) else { return Ok(()) };
+        Step::Write {
+            path,
+            from,
+            to,
+            value,
+        } => {
+            let Some(Node::Array(_, elements)) = model.nodes.get_mut(PATHS[*path]) else {
+                return Ok(());
+            };
             let mut ranges = Vec::new();
             for (axis, &len) in elements.shape().iter().enumerate() {
                 let at = |part: u8| (usize::from(part) * (len + 1) / 256) as u64;
@@ -194,7 +279,11 @@ fn apply(storage: &Storage, format: Format, step: &Step, model: &mut Model) -> R
             }
             let slices: Vec<SliceInfoElem> = ranges
                 .iter()
-                .map(|r| SliceInfoElem::Slice { start: r.start as isize, end: Some(r.end as isize), step: 1 })
+                .map(|r| SliceInfoElem::Slice {
+                    start: r.start as isize,
+                    end: Some(r.end as isize),
+                    step: 1,
+                })
                 .collect();
             let mut target = elements.slice_mut(&slices[..]);
             let mut n = *value;
@@ -203,21 +292,35 @@ fn apply(storage: &Storage, format: Format, step: &Step, model: &mut Model) -> R
                 n
             });
             let data = target.to_owned();
-            options(format).open_array::<u16>((storage, PATHS[*path]))?.write(&ranges, &data)
+            options(format)
+                .open_array::<u16>((storage, PATHS[*path]))?
+                .write(&ranges, &data)
         }
         Step::Fill { path } => {
-            let Some(Node::Array(_, elements)) = model.nodes.get_mut(PATHS[*path]) else { return Ok(()) };
+            let Some(Node::Array(_, elements)) = model.nodes.get_mut(PATHS[*path]) else {
+                return Ok(());
+            };
             elements.fill(0);
             Array::<u16>::open((storage, PATHS[*path]))?.fill(.., 0)
         }
         Step::Resize { path, shape } => {
-            let Some(Node::Array(_, elements)) = model.nodes.get_mut(PATHS[*path]) else { return Ok(()) };
+            let Some(Node::Array(_, elements)) = model.nodes.get_mut(PATHS[*path]) else {
+                return Ok(());
+            };
             let shape = &shape[..elements.ndim()];
-            let mut resized = ArrayD::zeros(IxDyn(&shape.iter().map(|&n| n as usize).collect::<Vec<_>>()));
+            let mut resized = ArrayD::zeros(IxDyn(
+                &shape.iter().map(|&n| n as usize).collect::<Vec<_>>(),
+            ));
             let kept: Vec<SliceInfoElem> = (resized.shape().iter().zip(elements.shape()))
-                .map(|(&a, &b)| SliceInfoElem::Slice { start: 0, end: Some(a.min(b) as isize), step: 1 })
+                .map(|(&a, &b)| SliceInfoElem::Slice {
+                    start: 0,
+                    end: Some(a.min(b) as isize),
+                    step: 1,
+                })
                 .collect();
-            resized.slice_mut(&kept[..]).assign(&elements.slice(&kept[..]));
+            resized
+                .slice_mut(&kept[..])
+                .assign(&elements.slice(&kept[..]));
             *elements = resized;
             Array::<u16>::open((storage, PATHS[*path]))?.resize(shape)
         }
@@ -232,21 +335,29 @@ fn apply(storage: &Storage, format: Format, step: &Step, model: &mut Model) -> R
                     model.implicit.remove(PATHS[*path]);
                     node.attributes().extend(object(new.clone()));
                     match node {
-                        Node::Group(_) => Group::open((storage, PATHS[*path]))?.merge_attributes(new),
-                        Node::Array(..) => Array::<u16>::open((storage, PATHS[*path]))?.merge_attributes(new),
+                        Node::Group(_) => {
+                            Group::open((storage, PATHS[*path]))?.merge_attributes(new)
+                        }
+                        Node::Array(..) => {
+                            Array::<u16>::open((storage, PATHS[*path]))?.merge_attributes(new)
+                        }
                     }
                 }
             }
         }
         Step::Replace { path, value } => {
-            let Some(node) = model.nodes.get_mut(PATHS[*path]) else { return Ok(()) };
+            let Some(node) = model.nodes.get_mut(PATHS[*path]) else {
+                return Ok(());
+            };
             model.implicit.remove(PATHS[*path]);
             let new = json!({"only": value});
             *node.attributes() = object(new.clone());
             let replace = AttributeChange::Replace(object(new));
             match node {
                 Node::Group(_) => Group::open((storage, PATHS[*path]))?.change_attributes(&replace),
-                Node::Array(..) => Array::<u16>::open((storage, PATHS[*path]))?.change_attributes(&replace),
+                Node::Array(..) => {
+                    Array::<u16>::open((storage, PATHS[*path]))?.change_attributes(&replace)
+                }
             }
         }
         Step::Delete { path } => {
@@ -266,7 +377,9 @@ fn apply(storage: &Storage, format: Format, step: &Step, model: &mut Model) -> R
 }
 
 fn object(value: Value) -> Attributes {
-    let Value::Object(members) = value else { panic!("an object") };
+    let Value::Object(members) = value else {
+        panic!("an object")
+    };
     members
 }
 
@@ -276,11 +389,18 @@ fn check(storage: &Storage, format: Format, model: &Model) -> Result<(), TestCas
     let root = options(format).open_group(storage).map_err(failed)?;
     prop_assert_eq!(root.attributes(), &model.root);
     let listed = root.walk().map_err(failed)?;
-    let listed: Vec<_> = listed.iter().map(|child| (child.path(), child.kind())).collect();
+    let listed: Vec<_> = listed
+        .iter()
+        .map(|child| (child.path(), child.kind()))
+        .collect();
     let expected: Vec<(String, Option<MemberKind>)> = model
         .below("")
         .map(|(path, node)| {
-            let kind = if matches!(node, Node::Array(..)) { MemberKind::Array } else { MemberKind::Group };
+            let kind = if matches!(node, Node::Array(..)) {
+                MemberKind::Array
+            } else {
+                MemberKind::Group
+            };
             (path.clone(), Some(kind))
         })
         .collect();
@@ -288,7 +408,9 @@ fn check(storage: &Storage, format: Format, model: &Model) -> Result<(), TestCas
     for path in PATHS {
         match model.nodes.get(path) {
             None => {
-                let error = Array::<u16>::open((storage, path)).map(drop).expect_err("nothing exists");
+                let error = Array::<u16>::open((storage, path))
+                    .map(drop)
+                    .expect_err("nothing exists");
                 prop_assert_eq!(error.kind(), ErrorKind::NotFound, "{:?}", error);
                 prop_assert!(Group::open((storage, path)).is_err());
             }

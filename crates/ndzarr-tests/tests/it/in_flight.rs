@@ -13,9 +13,13 @@ const LIMIT: usize = 16;
 #[test]
 fn rs_29_concurrent_calls_share_the_limit() -> Result<(), Box<dyn Error + Send + Sync>> {
     let server = ObjectServer::start(Dialect::S3);
-    let options = RemoteOptions::new().endpoint(server.url()).credentials(Credentials::Anonymous);
+    let options = RemoteOptions::new()
+        .endpoint(server.url())
+        .credentials(Credentials::Anonymous);
     let store = ObjectStore::s3(BUCKET, "", &options.requests_in_flight(LIMIT))?;
-    let a = Array::<u16>::builder([100]).chunks([1]).create((&store, "a"))?;
+    let a = Array::<u16>::builder([100])
+        .chunks([1])
+        .create((&store, "a"))?;
     let values = Array1::from_iter(1..101);
     a.write([0..100], &values)?;
     let regions: Vec<_> = (0..1000_u64).map(|n| [n % 100..n % 100 + 1]).collect();

@@ -1,5 +1,6 @@
-//! Programs that write documents and blocks in place, as Java N5 does: for a moment a value is blank or
-//! cut. Calls wait for it, and one that stays so is an error; nothing is ever made from it.
+//! Programs that write documents and blocks in place, as Java N5 does: for a moment a value is
+//! blank or cut. Calls wait for it, and one that stays so is an error; nothing is ever made from
+//! it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,12 +20,19 @@ use serde_json::json;
 
 type Outcome<T = ()> = Result<T, Error>;
 
-const FORMATS: [Format; 5] = [Format::Zarr2, Format::Zarr3, Format::DraftA, Format::DraftB, Format::N5];
+const FORMATS: [Format; 5] = [
+    Format::Zarr2,
+    Format::Zarr3,
+    Format::DraftA,
+    Format::DraftB,
+    Format::N5,
+];
 
 /// A file, and what it has when it is whole.
 type Rest = (PathBuf, Vec<u8>);
 
-/// A store of files of which another program has cut one. It writes the rest when a caller waits for it.
+/// A store of files of which another program has cut one. It writes the rest when a caller waits
+/// for it.
 #[derive(Clone, Debug)]
 struct CutFiles {
     inner: FsStore,
@@ -35,7 +43,11 @@ struct CutFiles {
 
 impl CutFiles {
     fn new(root: &Path) -> Self {
-        Self { inner: FsStore::new(root), rest: Arc::default(), locked: Arc::default() }
+        Self {
+            inner: FsStore::new(root),
+            rest: Arc::default(),
+            locked: Arc::default(),
+        }
     }
 
     fn storage(&self) -> Storage {
@@ -71,7 +83,9 @@ impl Store for CutFiles {
     }
 
     fn stays(&self, _: &Key, _: &Pin, _: Wait<'_>) -> Result<bool, StoreError> {
-        let Some((path, value)) = self.rest.lock().expect("no panic").take() else { return Ok(true) };
+        let Some((path, value)) = self.rest.lock().expect("no panic").take() else {
+            return Ok(true);
+        };
         fs::write(path, value).expect("it can be written");
         Ok(false)
     }
@@ -144,9 +158,17 @@ fn cuts(document: &[u8]) -> [&[u8]; 4] {
 
 /// An array with elements and an attribute, and a group with another.
 fn hierarchy(root: &Path, format: Format) -> Outcome {
-    Group::builder().format(format).attributes(json!({"of the group": 1})).create((root, "g"))?;
-    let builder = Array::<u8>::builder([4]).chunks([2]).format(format).codecs([codec::gzip(1)]);
-    let a = builder.attributes(json!({"of the array": [1, 2]})).create((root, "g/a"))?;
+    Group::builder()
+        .format(format)
+        .attributes(json!({"of the group": 1}))
+        .create((root, "g"))?;
+    let builder = Array::<u8>::builder([4])
+        .chunks([2])
+        .format(format)
+        .codecs([codec::gzip(1)]);
+    let a = builder
+        .attributes(json!({"of the array": [1, 2]}))
+        .create((root, "g/a"))?;
     a.fill(.., 7)
 }
 
@@ -170,15 +192,22 @@ fn as_future(a: &Array<u8>) -> asynchronous::Array<u8> {
 }
 
 fn changes_of_arrays() -> Vec<Change> {
-    [vec![ATTRIBUTES, ONE_ATTRIBUTE, RESIZE, SHRINK, APPEND], AS_FUTURES.to_vec()].concat()
+    [
+        vec![ATTRIBUTES, ONE_ATTRIBUTE, RESIZE, SHRINK, APPEND],
+        AS_FUTURES.to_vec(),
+    ]
+    .concat()
 }
 
 #[test]
 fn a_change_waits_for_a_document_that_is_being_written() -> Outcome {
     for format in FORMATS {
         for change in changes_of_arrays() {
-            let texts: &[&str] =
-                if format == Format::Zarr2 { &["of the array", "shape"] } else { &["of the array"] };
+            let texts: &[&str] = if format == Format::Zarr2 {
+                &["of the array", "shape"]
+            } else {
+                &["of the array"]
+            };
             for text in texts {
                 let folder = tempfile::tempdir().expect("a folder");
                 hierarchy(folder.path(), format)?;
@@ -209,11 +238,19 @@ fn a_change_waits_for_a_document_that_is_being_written() -> Outcome {
 }
 
 fn check_error(error: &Error, document: &Path, cut: &[u8], what: &str) {
-    assert_eq!(error.kind(), ErrorKind::InvalidMetadata, "{what}: {error:?}");
+    assert_eq!(
+        error.kind(),
+        ErrorKind::InvalidMetadata,
+        "{what}: {error:?}"
+    );
     let key = error.key().unwrap_or_else(|| panic!("{what}: {error:?}"));
     assert!(document.ends_with(key), "{what}: {error:?}");
     let is_blank = cut.iter().all(u8::is_ascii_whitespace);
-    assert_eq!(error.to_string().contains("is blank"), is_blank, "{what}: {error}");
+    assert_eq!(
+        error.to_string().contains("is blank"),
+        is_blank,
+        "{what}: {error}"
+    );
     assert_eq!(fs::read(document).expect("it exists"), cut, "{what}");
 }
 
@@ -227,7 +264,10 @@ fn nothing_is_made_from_a_document_that_stays_blank_or_cut() -> Outcome {
         let mut g = Group::open((files.storage(), "g"))?;
         let is_v2 = format == Format::Zarr2;
         for (text, changes) in [
-            ("of the array", vec![ATTRIBUTES, ONE_ATTRIBUTE, AS_FUTURES[0]]),
+            (
+                "of the array",
+                vec![ATTRIBUTES, ONE_ATTRIBUTE, AS_FUTURES[0]],
+            ),
             (
                 if is_v2 { "shape" } else { "of the array" },
                 vec![RESIZE, SHRINK, APPEND, AS_FUTURES[1], AS_FUTURES[2]],
@@ -239,7 +279,12 @@ fn nothing_is_made_from_a_document_that_stays_blank_or_cut() -> Outcome {
                 files.cut(&document, cut, None);
                 for change in &changes {
                     let error = change(&mut a).expect_err("it stays so");
-                    check_error(&error, &document, cut, &format!("{format}, a change of {text}"));
+                    check_error(
+                        &error,
+                        &document,
+                        cut,
+                        &format!("{format}, a change of {text}"),
+                    );
                 }
                 let error = Array::<u8>::open((files.storage(), "g/a")).expect_err("it stays so");
                 check_error(&error, &document, cut, &format!("{format}, opened"));
@@ -251,10 +296,22 @@ fn nothing_is_made_from_a_document_that_stays_blank_or_cut() -> Outcome {
         let whole = fs::read(&document).expect("it exists");
         for cut in cuts(&whole) {
             files.cut(&document, cut, None);
-            let error = g.merge_attributes(json!({"new": 1})).expect_err("it stays so");
-            check_error(&error, &document, cut, &format!("{format}, a change of the group"));
+            let error = g
+                .merge_attributes(json!({"new": 1}))
+                .expect_err("it stays so");
+            check_error(
+                &error,
+                &document,
+                cut,
+                &format!("{format}, a change of the group"),
+            );
             let error = Group::open((files.storage(), "g")).expect_err("it stays so");
-            check_error(&error, &document, cut, &format!("{format}, the group is opened"));
+            check_error(
+                &error,
+                &document,
+                cut,
+                &format!("{format}, the group is opened"),
+            );
         }
     }
     Ok(())
@@ -276,7 +333,10 @@ fn no_copy_is_left_out_of_consolidated_metadata() -> Outcome {
         files.cut(&document, b"", Some(&whole));
         g.consolidate()?;
         fs::remove_file(&document).expect("it was there");
-        assert!(Group::open((folder.path(), "g"))?.contains("a")?, "{format}: it is in the map");
+        assert!(
+            Group::open((folder.path(), "g"))?.contains("a")?,
+            "{format}: it is in the map"
+        );
     }
     Ok(())
 }
@@ -291,13 +351,21 @@ fn no_dataset_is_made_over_one_that_java_is_writing() -> Outcome {
     for format in [Format::N5, Format::Zarr3] {
         let builder = Array::<u8>::builder([9]).format(format);
         files.cut(&document, b"", Some(&whole));
-        let error = builder.clone().create((files.storage(), "g/a")).expect_err("it exists");
+        let error = builder
+            .clone()
+            .create((files.storage(), "g/a"))
+            .expect_err("it exists");
         assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{error:?}");
         files.cut(&document, b"", None);
-        let error = builder.create((files.storage(), "g/a")).expect_err("it may exist");
+        let error = builder
+            .create((files.storage(), "g/a"))
+            .expect_err("it may exist");
         check_error(&error, &document, b"", "created");
     }
-    let new = Array::<u8>::builder([9]).format(Format::N5).overwrite().create((files.storage(), "g/a"))?;
+    let new = Array::<u8>::builder([9])
+        .format(Format::N5)
+        .overwrite()
+        .create((files.storage(), "g/a"))?;
     assert_eq!(new.shape(), [9]);
     Ok(())
 }
@@ -308,7 +376,9 @@ fn block(folder: &Path, compressed: bool) -> Outcome<(PathBuf, Vec<u8>)> {
     if compressed {
         builder = builder.codecs([codec::gzip(1)]);
     }
-    builder.create((folder, "a"))?.write(.., &array![1, 2, 3, 4])?;
+    builder
+        .create((folder, "a"))?
+        .write(.., &array![1, 2, 3, 4])?;
     let path = folder.join("a/0");
     let whole = fs::read(&path).expect("it exists");
     Ok((path, whole))
@@ -337,7 +407,9 @@ fn readers_and_writers_wait_for_a_block_that_is_being_written() -> Outcome {
             assert_eq!(read.elements, [1, 2, 3, 4], "{len}");
             cut();
             let report = DamageReport::new();
-            let tolerant = a.clone().with_options(RunOptions::default().fill_damaged(&report));
+            let tolerant = a
+                .clone()
+                .with_options(RunOptions::default().fill_damaged(&report));
             assert_eq!(tolerant.read(..)?, array![1, 2, 3, 4].into_dyn(), "{len}");
             assert!(report.take().is_empty(), "{len}");
             cut();
@@ -370,7 +442,11 @@ fn a_block_that_stays_cut_is_an_error() -> Outcome {
                 assert_eq!(error.kind(), ErrorKind::Corrupt, "{error:?}");
                 assert_eq!(error.key(), Some("a/0"), "{error:?}");
             }
-            assert_eq!(fs::read(&path).expect("it exists"), whole[..len], "nothing was made from it");
+            assert_eq!(
+                fs::read(&path).expect("it exists"),
+                whole[..len],
+                "nothing was made from it"
+            );
         }
     }
     Ok(())
@@ -388,7 +464,11 @@ fn only_documents_and_parts_of_blocks_lock_the_value_itself() -> Outcome {
         a.write([0..2], &array![1, 2])?;
         assert_eq!(locked(), [""; 0], "{format}: nothing is kept");
         a.write([1..2], &array![3])?;
-        let expected: &[&str] = if format == Format::N5 { &["g/a/0"] } else { &[] };
+        let expected: &[&str] = if format == Format::N5 {
+            &["g/a/0"]
+        } else {
+            &[]
+        };
         assert_eq!(locked(), expected, "{format}");
         a.merge_attributes(json!({"new": 1}))?;
         assert_eq!(locked().len(), 1, "{format}");

@@ -3,8 +3,8 @@
 use jiff::civil::{DateTime, date};
 use jiff::{SignedDuration, Timestamp};
 use ndzarr::TimeUnit::{
-    Attosecond, Day, Femtosecond, Generic, Hour, Microsecond, Millisecond, Minute, Month, Nanosecond,
-    Picosecond, Second, Week, Year,
+    Attosecond, Day, Femtosecond, Generic, Hour, Microsecond, Millisecond, Minute, Month,
+    Nanosecond, Picosecond, Second, Week, Year,
 };
 use ndzarr::{DataType, Datetime64, ErrorKind, TimeUnit, Timedelta64};
 
@@ -67,7 +67,10 @@ const DATES: &[(TimeUnit, u32, i64, Option<[i32; 7]>)] = &[
 ];
 
 const TIMES: [([i32; 7], i128); 4] = [
-    ([2000, 2, 29, 12, 34, 56, 123_456_789], 951_827_696_123_456_789),
+    (
+        [2000, 2, 29, 12, 34, 56, 123_456_789],
+        951_827_696_123_456_789,
+    ),
     ([1969, 12, 31, 23, 59, 59, 999_999_999], -1),
     ([1970, 1, 1, 0, 0, 0, 1], 1),
     ([1901, 6, 15, 1, 2, 3, 0], -2_163_193_077_000_000_000),
@@ -228,7 +231,11 @@ fn counts_are_dates() {
         let found = Datetime64(count).to_datetime(&dates(unit, scale));
         match expected {
             Some(parts) => {
-                assert_eq!(found.expect("a date"), Some(datetime(parts)), "{count} x {scale} {unit}")
+                assert_eq!(
+                    found.expect("a date"),
+                    Some(datetime(parts)),
+                    "{count} x {scale} {unit}"
+                )
             }
             None => {
                 assert_eq!(
@@ -249,11 +256,20 @@ fn dates_are_counts() {
         let found = Datetime64::from_datetime(datetime(parts), &data_type).expect("a count");
         assert_eq!(found, Datetime64(count), "{parts:?} in {scale} {unit}");
         let instant = Timestamp::from_nanosecond(nanos).expect("an instant");
-        assert_eq!(Datetime64::from_timestamp(instant, &data_type).expect("a count"), found);
         assert_eq!(
-            found.to_timestamp(&data_type).expect("an instant").map(|instant| instant.as_nanosecond()),
+            Datetime64::from_timestamp(instant, &data_type).expect("a count"),
+            found
+        );
+        assert_eq!(
+            found
+                .to_timestamp(&data_type)
+                .expect("an instant")
+                .map(|instant| instant.as_nanosecond()),
             found.to_datetime(&data_type).expect("a date").map(|date| {
-                date.to_zoned(jiff::tz::TimeZone::UTC).expect("UTC").timestamp().as_nanosecond()
+                date.to_zoned(jiff::tz::TimeZone::UTC)
+                    .expect("UTC")
+                    .timestamp()
+                    .as_nanosecond()
             })
         );
     }
@@ -262,12 +278,23 @@ fn dates_are_counts() {
 #[test]
 fn counts_are_durations_and_back() {
     for &(unit, scale, count, nanos) in DURATIONS {
-        let found = Timedelta64(count).to_duration(&durations(unit, scale)).expect("a duration");
-        assert_eq!(found.map(|duration| duration.as_nanos()), Some(nanos), "{count} x {scale} {unit}");
+        let found = Timedelta64(count)
+            .to_duration(&durations(unit, scale))
+            .expect("a duration");
+        assert_eq!(
+            found.map(|duration| duration.as_nanos()),
+            Some(nanos),
+            "{count} x {scale} {unit}"
+        );
     }
     for &(nanos, unit, scale, count) in OF_DURATIONS {
-        let found = Timedelta64::from_duration(SignedDuration::from_nanos(nanos), &durations(unit, scale));
-        assert_eq!(found.expect("a count"), Timedelta64(count), "{nanos} ns in {scale} {unit}");
+        let found =
+            Timedelta64::from_duration(SignedDuration::from_nanos(nanos), &durations(unit, scale));
+        assert_eq!(
+            found.expect("a count"),
+            Timedelta64(count),
+            "{nanos} ns in {scale} {unit}"
+        );
     }
 }
 
@@ -276,18 +303,48 @@ fn no_time_is_none() {
     for unit in [Year, Month, Day, Attosecond] {
         let data_type = dates(unit, 3);
         assert_eq!(Datetime64::NAT.to_datetime(&data_type).expect("none"), None);
-        assert_eq!(Datetime64::NAT.to_timestamp(&data_type).expect("none"), None);
-        assert!(Datetime64::from_datetime(None, &data_type).expect("none").is_nat());
-        assert!(Datetime64::from_timestamp(None, &data_type).expect("none").is_nat());
+        assert_eq!(
+            Datetime64::NAT.to_timestamp(&data_type).expect("none"),
+            None
+        );
+        assert!(
+            Datetime64::from_datetime(None, &data_type)
+                .expect("none")
+                .is_nat()
+        );
+        assert!(
+            Datetime64::from_timestamp(None, &data_type)
+                .expect("none")
+                .is_nat()
+        );
     }
-    assert_eq!(Timedelta64::NAT.to_duration(&durations(Day, 1)).expect("none"), None);
-    assert!(Timedelta64::from_duration(None, &durations(Day, 1)).expect("none").is_nat());
+    assert_eq!(
+        Timedelta64::NAT
+            .to_duration(&durations(Day, 1))
+            .expect("none"),
+        None
+    );
+    assert!(
+        Timedelta64::from_duration(None, &durations(Day, 1))
+            .expect("none")
+            .is_nat()
+    );
 }
 
 #[test]
 fn what_is_out_of_range_is_an_error() {
     let is_beyond = |kind: ErrorKind| assert_eq!(kind, ErrorKind::InvalidArgument);
-    for unit in [Year, Month, Week, Day, Hour, Minute, Second, Millisecond, Microsecond] {
+    for unit in [
+        Year,
+        Month,
+        Week,
+        Day,
+        Hour,
+        Minute,
+        Second,
+        Millisecond,
+        Microsecond,
+    ] {
         for count in [i64::MAX, i64::MIN + 1] {
             is_beyond(
                 Datetime64(count)
@@ -305,8 +362,15 @@ fn what_is_out_of_range_is_an_error() {
     }
     // The last day is in the calendar, but is not an instant of jiff.
     let last = Datetime64::from_datetime(DateTime::MAX, &dates(Day, 1)).expect("a day");
-    assert_eq!(last.to_datetime(&dates(Day, 1)).expect("a date"), Some(date(9999, 12, 31).at(0, 0, 0, 0)));
-    is_beyond(last.to_timestamp(&dates(Day, 1)).expect_err("has to be refused").kind());
+    assert_eq!(
+        last.to_datetime(&dates(Day, 1)).expect("a date"),
+        Some(date(9999, 12, 31).at(0, 0, 0, 0))
+    );
+    is_beyond(
+        last.to_timestamp(&dates(Day, 1))
+            .expect_err("has to be refused")
+            .kind(),
+    );
     // Attosecond counts overflow after nine seconds.
     let times = |nanos: i128| Timestamp::from_nanosecond(nanos).expect("an instant");
     assert!(Datetime64::from_timestamp(times(9_223_372_036), &dates(Attosecond, 1)).is_ok());
@@ -320,7 +384,12 @@ fn what_is_out_of_range_is_an_error() {
             .expect_err("has to be refused")
             .kind(),
     );
-    is_beyond(Timedelta64(i64::MAX).to_duration(&durations(Week, 1)).expect_err("has to be refused").kind());
+    is_beyond(
+        Timedelta64(i64::MAX)
+            .to_duration(&durations(Week, 1))
+            .expect_err("has to be refused")
+            .kind(),
+    );
     is_beyond(
         Timedelta64::from_duration(SignedDuration::MAX, &durations(Picosecond, 1))
             .expect_err("has to be refused")
@@ -329,23 +398,50 @@ fn what_is_out_of_range_is_an_error() {
     // The smallest count means "not a time", so it is not a duration in nanoseconds either.
     let least = SignedDuration::from_nanos(i64::MIN);
     is_beyond(
-        Timedelta64::from_duration(least, &durations(Nanosecond, 1)).expect_err("has to be refused").kind(),
+        Timedelta64::from_duration(least, &durations(Nanosecond, 1))
+            .expect_err("has to be refused")
+            .kind(),
     );
 }
 
 #[test]
 fn what_has_no_length_is_an_error() {
     let is_wrong = |kind: ErrorKind| assert_eq!(kind, ErrorKind::WrongType);
-    is_wrong(Datetime64(1).to_datetime(&dates(Generic, 1)).expect_err("has to be refused").kind());
-    is_wrong(Datetime64(1).to_datetime(&durations(Day, 1)).expect_err("has to be refused").kind());
+    is_wrong(
+        Datetime64(1)
+            .to_datetime(&dates(Generic, 1))
+            .expect_err("has to be refused")
+            .kind(),
+    );
+    is_wrong(
+        Datetime64(1)
+            .to_datetime(&durations(Day, 1))
+            .expect_err("has to be refused")
+            .kind(),
+    );
     for unit in [Year, Month, Generic] {
-        is_wrong(Timedelta64(1).to_duration(&durations(unit, 1)).expect_err("has to be refused").kind());
+        is_wrong(
+            Timedelta64(1)
+                .to_duration(&durations(unit, 1))
+                .expect_err("has to be refused")
+                .kind(),
+        );
         is_wrong(
             Timedelta64::from_duration(SignedDuration::ZERO, &durations(unit, 1))
                 .expect_err("has to be refused")
                 .kind(),
         );
     }
-    is_wrong(Timedelta64(1).to_duration(&dates(Second, 1)).expect_err("has to be refused").kind());
-    is_wrong(Timedelta64(1).to_duration(&DataType::Int { bits: 64 }).expect_err("has to be refused").kind());
+    is_wrong(
+        Timedelta64(1)
+            .to_duration(&dates(Second, 1))
+            .expect_err("has to be refused")
+            .kind(),
+    );
+    is_wrong(
+        Timedelta64(1)
+            .to_duration(&DataType::Int { bits: 64 })
+            .expect_err("has to be refused")
+            .kind(),
+    );
 }

@@ -13,7 +13,10 @@ use serde_json::json;
 type Outcome = Result<(), Box<dyn Error>>;
 
 fn stores(root: &Path) -> [FsStore; 2] {
-    [FsStore::new(root), FsStore::builder(root).links(Links::Confine).build()]
+    [
+        FsStore::new(root),
+        FsStore::builder(root).links(Links::Confine).build(),
+    ]
 }
 
 /// The message of an error, and those of its causes.
@@ -29,7 +32,11 @@ fn full_message(error: &dyn Error) -> String {
 #[test]
 fn b2_a_chunk_that_is_a_link_to_nowhere_is_an_error() -> Outcome {
     const TARGET: &str = "../../.git/annex/objects/XX/YY/KEY";
-    for (format, chunk) in [(Format::Zarr3, "a/c/0"), (Format::Zarr2, "a/0"), (Format::N5, "a/0")] {
+    for (format, chunk) in [
+        (Format::Zarr3, "a/c/0"),
+        (Format::Zarr2, "a/0"),
+        (Format::N5, "a/0"),
+    ] {
         for shards in [false, true] {
             if shards && format != Format::Zarr3 {
                 continue;
@@ -46,10 +53,19 @@ fn b2_a_chunk_that_is_a_link_to_nowhere_is_an_error() -> Outcome {
             symlink(TARGET, &file)?;
             for store in stores(folder.path()) {
                 let a = Array::<u8>::open((&store, "a"))?;
-                for error in [a.read(..).err(), a.read([1..2]).err(), a.fill([0..1], 9).err()] {
-                    let Some(error) = error else { panic!("{format:?}: taken for absent") };
+                for error in [
+                    a.read(..).err(),
+                    a.read([1..2]).err(),
+                    a.fill([0..1], 9).err(),
+                ] {
+                    let Some(error) = error else {
+                        panic!("{format:?}: taken for absent")
+                    };
                     let message = full_message(&error);
-                    assert!(message.contains(TARGET) && message.contains(chunk), "{message}");
+                    assert!(
+                        message.contains(TARGET) && message.contains(chunk),
+                        "{message}"
+                    );
                 }
                 assert!(file.is_symlink(), "nothing took its place");
             }
@@ -65,23 +81,41 @@ fn b2_a_chunk_that_is_a_link_to_nowhere_is_an_error() -> Outcome {
 /// A document or folder that was not fetched is not treated as absent.
 #[test]
 fn b2_documents_and_folders_that_are_links_to_nowhere_are_errors() -> Outcome {
-    for (format, document) in
-        [(Format::Zarr3, "zarr.json"), (Format::Zarr2, ".zarray"), (Format::N5, "attributes.json")]
-    {
+    for (format, document) in [
+        (Format::Zarr3, "zarr.json"),
+        (Format::Zarr2, ".zarray"),
+        (Format::N5, "attributes.json"),
+    ] {
         let folder = tempfile::tempdir()?;
         let group = Group::create(folder.path(), format)?;
-        group.create_array("a", Array::<u8>::builder([4]).chunks([4]))?.fill(.., 5)?;
+        group
+            .create_array("a", Array::<u8>::builder([4]).chunks([4]))?
+            .fill(.., 5)?;
         let file = folder.path().join("a").join(document);
         fs::remove_file(&file)?;
         symlink("../.git/annex/KEY", &file)?;
         symlink("../.git/annex/FOLDER", folder.path().join("b"))?;
         for store in stores(folder.path()) {
             for (path, target) in [("a", "annex/KEY"), ("b", "annex/FOLDER")] {
-                let Err(error) = AnyArray::open((&store, path)) else { panic!("{path} opened") };
-                assert!(full_message(&error).contains(target), "{format:?} {path}: {}", full_message(&error));
-                let created = Array::<u8>::builder([4]).format(format).create((&store, path));
-                let Err(error) = created else { panic!("{path} created") };
-                assert!(full_message(&error).contains(target), "{format:?} {path}: {}", full_message(&error));
+                let Err(error) = AnyArray::open((&store, path)) else {
+                    panic!("{path} opened")
+                };
+                assert!(
+                    full_message(&error).contains(target),
+                    "{format:?} {path}: {}",
+                    full_message(&error)
+                );
+                let created = Array::<u8>::builder([4])
+                    .format(format)
+                    .create((&store, path));
+                let Err(error) = created else {
+                    panic!("{path} created")
+                };
+                assert!(
+                    full_message(&error).contains(target),
+                    "{format:?} {path}: {}",
+                    full_message(&error)
+                );
             }
         }
         assert!(file.is_symlink());
@@ -100,19 +134,36 @@ fn c5_a_walk_through_few_links_ends() -> Outcome {
             root.create_group(&format!("d{i}"))?;
             for name in ["a", "b"] {
                 if i + 1 < DEPTH {
-                    symlink(format!("../d{}", i + 1), folder.path().join(format!("d{i}/{name}")))?;
+                    symlink(
+                        format!("../d{}", i + 1),
+                        folder.path().join(format!("d{i}/{name}")),
+                    )?;
                 }
             }
         }
         for store in stores(folder.path()) {
             let below = Group::open((&store, "d0"))?.walk()?;
             let paths: Vec<String> = below.iter().map(|child| child.path()).collect();
-            assert_eq!(below.len(), 2 * (DEPTH - 1), "{format:?}: both links of each folder");
-            assert!(below.iter().all(|child| child.kind() == Some(MemberKind::Group)));
+            assert_eq!(
+                below.len(),
+                2 * (DEPTH - 1),
+                "{format:?}: both links of each folder"
+            );
+            assert!(
+                below
+                    .iter()
+                    .all(|child| child.kind() == Some(MemberKind::Group))
+            );
             assert_eq!(paths[..3], ["a", "a/a", "a/a/a"]);
             assert!(paths.contains(&"b".to_owned()) && !paths.contains(&"b/a".to_owned()));
             let children = Group::open((&store, "d0"))?.walk()?;
-            assert_eq!(children.iter().map(|child| child.path()).collect::<Vec<_>>(), paths);
+            assert_eq!(
+                children
+                    .iter()
+                    .map(|child| child.path())
+                    .collect::<Vec<_>>(),
+                paths
+            );
             // Nodes skipped by a walk still exist.
             assert_eq!(Group::open((&store, "d0/b/b"))?.children()?.len(), 2);
         }
@@ -144,9 +195,15 @@ fn c3_an_array_is_removed_while_a_shard_writer_is_open() -> Outcome {
         }
         // It has nothing to publish any more, and must not put a chunk of the old array into a new
         // one.
-        let Err(error) = writer.finish() else { panic!("published") };
+        let Err(error) = writer.finish() else {
+            panic!("published")
+        };
         let what = if is_recreated { "removed" } else { "gone" };
-        assert!(full_message(&error).contains(what), "{}", full_message(&error));
+        assert!(
+            full_message(&error).contains(what),
+            "{}",
+            full_message(&error)
+        );
         assert!(!folder.path().join("a/c").exists());
         if is_recreated {
             let a = group.array::<u8>("a")?;
@@ -158,15 +215,18 @@ fn c3_an_array_is_removed_while_a_shard_writer_is_open() -> Outcome {
 
 /// An array of sevens, whose folder `c` is elsewhere.
 fn with_linked_chunks(folder: &std::path::Path, to: &str) -> ndzarr::Array<u8> {
-    let array =
-        ndzarr::Array::<u8>::builder([8, 4]).chunks([1, 4]).create((folder, "a")).expect("a new array");
+    let array = ndzarr::Array::<u8>::builder([8, 4])
+        .chunks([1, 4])
+        .create((folder, "a"))
+        .expect("a new array");
     array.fill(.., 7).expect("elements");
     std::fs::rename(folder.join("a/c"), folder.join("disk")).expect("it moves");
     std::os::unix::fs::symlink(to, folder.join("a/c")).expect("a link");
     array
 }
 
-/// The chunks are on a disk that is not mounted now: no copy of fill values, and nothing that comes back.
+/// The chunks are on a disk that is not mounted now: no copy of fill values, and nothing that comes
+/// back.
 #[test]
 fn chunks_under_a_link_to_nowhere_are_neither_copied_nor_forgotten() {
     use ndzarr::{CopyOptions, MemoryStore, copy};
@@ -178,30 +238,57 @@ fn chunks_under_a_link_to_nowhere_are_neither_copied_nor_forgotten() {
         copy((folder.path(), "a"), (&to, "b"), &options).expect_err("its chunks cannot be read");
         assert!(ndzarr::Array::<u8>::open((&to, "b")).is_err());
     }
-    array.resize([2, 4]).expect_err("its chunks cannot be removed");
-    assert_eq!(ndzarr::Array::<u8>::open((folder.path(), "a")).expect("an array").shape(), [8, 4]);
-    std::fs::rename(folder.path().join("disk"), folder.path().join("mounted-later")).expect("it moves");
+    array
+        .resize([2, 4])
+        .expect_err("its chunks cannot be removed");
+    assert_eq!(
+        ndzarr::Array::<u8>::open((folder.path(), "a"))
+            .expect("an array")
+            .shape(),
+        [8, 4]
+    );
+    std::fs::rename(
+        folder.path().join("disk"),
+        folder.path().join("mounted-later"),
+    )
+    .expect("it moves");
     array.resize([2, 4]).expect("it shrinks");
     array.resize([8, 4]).expect("it grows");
-    assert!(array.read([2..8, 0..4]).expect("elements").iter().all(|element| *element == 0));
+    assert!(
+        array
+            .read([2..8, 0..4])
+            .expect("elements")
+            .iter()
+            .all(|element| *element == 0)
+    );
 }
 
 /// A folder next to those of chunks that has no chunk's name does not matter.
 #[test]
 fn other_links_to_nowhere_do_not_matter() {
     let folder = tempfile::tempdir().expect("a folder");
-    let array = ndzarr::Array::<u8>::builder([8, 4]).chunks([1, 4]).create((folder.path(), "a"));
+    let array = ndzarr::Array::<u8>::builder([8, 4])
+        .chunks([1, 4])
+        .create((folder.path(), "a"));
     array.expect("a new array").fill(.., 7).expect("elements");
     std::os::unix::fs::symlink("nowhere", folder.path().join("a/notes")).expect("a link");
     std::fs::write(folder.path().join("a/17"), "a file").expect("a file");
     let to = ndzarr::MemoryStore::new();
-    ndzarr::copy((folder.path(), "a"), (&to, "b"), &ndzarr::CopyOptions::new()).expect("a copy");
-    let copied = ndzarr::Array::<u8>::open((&to, "b")).expect("the copy").read(..).expect("elements");
+    ndzarr::copy(
+        (folder.path(), "a"),
+        (&to, "b"),
+        &ndzarr::CopyOptions::new(),
+    )
+    .expect("a copy");
+    let copied = ndzarr::Array::<u8>::open((&to, "b"))
+        .expect("the copy")
+        .read(..)
+        .expect("elements");
     assert!(copied.iter().all(|element| *element == 7));
 }
 
-/// `c` leads to the folder of the array: chunks of Zarr v2 with `/`, seen as those of v3. Rows that are links to
-/// one row. Both are read, so both are copied.
+/// `c` leads to the folder of the array: chunks of Zarr v2 with `/`, seen as those of v3. Rows that
+/// are links to one row. Both are read, so both are copied.
 #[test]
 fn what_is_read_by_links_is_copied() {
     use ndzarr::{Array, CopyOptions, MemoryStore, copy};
@@ -223,7 +310,9 @@ fn what_is_read_by_links_is_copied() {
     };
     for shrinks in [true, false] {
         let folder = tempfile::tempdir().expect("a folder");
-        let array = Array::<u8>::builder([8, 4]).chunks([1, 4]).create((folder.path(), "a"));
+        let array = Array::<u8>::builder([8, 4])
+            .chunks([1, 4])
+            .create((folder.path(), "a"));
         let mut array = array.expect("a new array");
         array.fill(.., 7).expect("elements");
         if shrinks {
@@ -234,7 +323,10 @@ fn what_is_read_by_links_is_copied() {
         for options in [CopyOptions::new(), CopyOptions::new().chunks([2, 4])] {
             let to = MemoryStore::new();
             copy((folder.path(), "a"), (&to, "b"), &options).expect("a copy");
-            let copied = Array::<u8>::open((&to, "b")).expect("the copy").read(..).expect("elements");
+            let copied = Array::<u8>::open((&to, "b"))
+                .expect("the copy")
+                .read(..)
+                .expect("elements");
             assert_eq!(copied, array.read(..).expect("elements"));
             assert!(copied.iter().all(|element| *element == 7));
         }
@@ -242,8 +334,20 @@ fn what_is_read_by_links_is_copied() {
         if shrinks {
             array.resize([2, 4]).expect("it shrinks");
             array.resize([8, 4]).expect("it grows");
-            assert!(array.read([2..8, 0..4]).expect("elements").iter().all(|element| *element == 0));
-            assert!(array.read([0..2, 0..4]).expect("elements").iter().all(|element| *element == 7));
+            assert!(
+                array
+                    .read([2..8, 0..4])
+                    .expect("elements")
+                    .iter()
+                    .all(|element| *element == 0)
+            );
+            assert!(
+                array
+                    .read([0..2, 0..4])
+                    .expect("elements")
+                    .iter()
+                    .all(|element| *element == 7)
+            );
         }
     }
 }

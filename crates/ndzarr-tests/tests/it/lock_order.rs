@@ -5,12 +5,19 @@ use std::sync::Barrier;
 
 use ndarray::{Array1, Array2, ArrayD};
 use ndzarr::{
-    Array, ArrayBuilder, CopyOptions, ErrorKind, Format, FsStore, Group, Result, Storage, asynchronous, copy,
+    Array, ArrayBuilder, CopyOptions, ErrorKind, Format, FsStore, Group, Result, Storage,
+    asynchronous, copy,
 };
 use ndzarr_testkit::{LockOrder, block_on};
 use serde_json::json;
 
-const FORMATS: [Format; 5] = [Format::Zarr2, Format::Zarr3, Format::DraftA, Format::DraftB, Format::N5];
+const FORMATS: [Format; 5] = [
+    Format::Zarr2,
+    Format::Zarr3,
+    Format::DraftA,
+    Format::DraftB,
+    Format::N5,
+];
 
 fn builder(format: Format) -> ArrayBuilder<u16> {
     Array::<u16>::builder([8, 12]).chunks([4, 4]).format(format)
@@ -71,7 +78,10 @@ fn creates(storage: &Storage, format: Format) -> Result<()> {
     builder(format).create((storage, "b"))?;
     let again = asynchronous::Array::<u16>::builder([8, 8]).format(format);
     allowed(block_on(again.create((storage, "b"))).map(drop));
-    builder(format).overwrite().create((storage, "b"))?.fill(.., 1)?;
+    builder(format)
+        .overwrite()
+        .create((storage, "b"))?
+        .fill(.., 1)?;
     Group::create((storage, "g"), format).map(drop)
 }
 
@@ -82,9 +92,25 @@ fn erases(storage: &Storage, _: Format) -> Result<()> {
 }
 
 fn converts(storage: &Storage, format: Format) -> Result<()> {
-    let to = if format == Format::Zarr3 { Format::Zarr2 } else { Format::Zarr3 };
-    allowed(copy((storage, "a"), (storage, "a"), &CopyOptions::new().format(to)).map(drop));
-    copy((storage, "a"), (storage, "converted"), &CopyOptions::new().format(format)).map(drop)
+    let to = if format == Format::Zarr3 {
+        Format::Zarr2
+    } else {
+        Format::Zarr3
+    };
+    allowed(
+        copy(
+            (storage, "a"),
+            (storage, "a"),
+            &CopyOptions::new().format(to),
+        )
+        .map(drop),
+    );
+    copy(
+        (storage, "a"),
+        (storage, "converted"),
+        &CopyOptions::new().format(format),
+    )
+    .map(drop)
 }
 
 fn shards(storage: &Storage, _: Format) -> Result<()> {
@@ -140,19 +166,37 @@ fn units(storage: &Storage, _: Format) -> Result<()> {
     block_on(asynchronous::Array::from(a).units().erase(&[0, 0]))
 }
 
-const CALLS: [Call; 11] =
-    [writes, appends, appenders, units, resizes, attributes, creates, erases, converts, shards, consolidates];
+const CALLS: [Call; 11] = [
+    writes,
+    appends,
+    appenders,
+    units,
+    resizes,
+    attributes,
+    creates,
+    erases,
+    converts,
+    shards,
+    consolidates,
+];
 
 fn hierarchy(folder: &Path, format: Format) {
     Group::create(folder, format).expect("a new group");
-    builder(format).create((folder, "a")).expect("a new array").fill(.., 5).expect("it works");
-    let sharded = Array::<u16>::builder([12]).chunks([2]).shards([6]).format(format);
+    builder(format)
+        .create((folder, "a"))
+        .expect("a new array")
+        .fill(.., 5)
+        .expect("it works");
+    let sharded = Array::<u16>::builder([12])
+        .chunks([2])
+        .shards([6])
+        .format(format);
     let made = sharded.create((folder, "s"));
     assert!(made.is_ok() || !matches!(format, Format::Zarr3 | Format::DraftA));
 }
 
-/// Each call by itself, and then all at once: every lock is waited for once, since the first attempt is
-/// refused.
+/// Each call by itself, and then all at once: every lock is waited for once, since the first
+/// attempt is refused.
 #[test]
 fn calls_take_locks_in_one_order() {
     let order = LockOrder::new();
@@ -179,8 +223,8 @@ fn calls_take_locks_in_one_order() {
         });
         order.check();
     }
-    // The order in ARCHITECTURE.md: the note of a copy; during a creation, the document of a group that
-    // reserves the place; another document; a chunk.
+    // The order in ARCHITECTURE.md: the note of a copy; during a creation, the document of a group
+    // that reserves the place; another document; a chunk.
     let pairs = order.pairs();
     let rank = |kind: &str| match kind {
         ".ndzarr-copy" => 0,
@@ -188,9 +232,15 @@ fn calls_take_locks_in_one_order() {
         "chunk" => 3,
         _ => 2,
     };
-    assert!(pairs.iter().all(|(held, wanted)| rank(held) < rank(wanted)), "{pairs:?}");
+    assert!(
+        pairs.iter().all(|(held, wanted)| rank(held) < rank(wanted)),
+        "{pairs:?}"
+    );
     // Appending and resizing.
     for document in [".zarray", "zarr.json", ".array.json", "attributes.json"] {
-        assert!(pairs.contains(&(document.to_owned(), "chunk".to_owned())), "{pairs:?}");
+        assert!(
+            pairs.contains(&(document.to_owned(), "chunk".to_owned())),
+            "{pairs:?}"
+        );
     }
 }

@@ -18,8 +18,14 @@ fn documents_before_chunks_are_an_order() -> Outcome {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let order = LockOrder::new();
     let store = order.caller(FsStore::new(folder.path()));
-    assert!(matches!(store.lock(&Key::new("a/0.0")?, Wait::Try)?, Locked::Busy), "once");
-    assert!(matches!(store.lock(&Key::new("a/0.0")?, Wait::Try)?, Locked::Held(_)));
+    assert!(
+        matches!(store.lock(&Key::new("a/0.0")?, Wait::Try)?, Locked::Busy),
+        "once"
+    );
+    assert!(matches!(
+        store.lock(&Key::new("a/0.0")?, Wait::Try)?,
+        Locked::Held(_)
+    ));
     let document = held(&store, "a/.zarray")?;
     held(&store, "a/0.0")?.publish()?;
     store.put(&Key::new("a/0.1")?, &["x".into()], Precondition::None)?;
@@ -62,7 +68,11 @@ fn a_caller_does_not_wait_for_itself() -> Outcome {
     let store = order.caller(FsStore::new(folder.path()));
     let _lock = held(&store, "a/c/0")?;
     assert!(held(&store, "a/c/0").is_err());
-    assert!(store.put(&Key::new("a/c/0")?, &[], Precondition::None).is_err());
+    assert!(
+        store
+            .put(&Key::new("a/c/0")?, &[], Precondition::None)
+            .is_err()
+    );
     assert!(store.erase_prefix(&Prefix::root(), Wait::Block).is_err());
     Ok(())
 }

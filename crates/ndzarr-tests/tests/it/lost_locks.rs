@@ -17,7 +17,9 @@ fn made() -> (TempDir, FaultStore<FsStore>, Array<u8>) {
     let folder = tempfile::tempdir().expect("a folder");
     let store = FaultStore::new(FsStore::new(folder.path()));
     let a = Array::<u8>::builder([8]).chunks([4]);
-    let a = a.create((Storage::blocking(store.clone()), "a")).expect("an array");
+    let a = a
+        .create((Storage::blocking(store.clone()), "a"))
+        .expect("an array");
     a.write([0..8], &Array1::from_iter(0..8)).expect("elements");
     (folder, store, a)
 }
@@ -28,16 +30,27 @@ fn elements(folder: &Path, array: &str) -> Vec<u8> {
 }
 
 fn lost(key: &str) -> StoreError {
-    StoreError::LockLost { action: "publish", key: key.to_owned() }
+    StoreError::LockLost {
+        action: "publish",
+        key: key.to_owned(),
+    }
 }
 
 fn busy(key: &str) -> StoreError {
     let holder = Some("process 7 on another host".to_owned());
-    StoreError::Busy { key: key.to_owned(), waited: Duration::from_secs(3), holder }
+    StoreError::Busy {
+        key: key.to_owned(),
+        waited: Duration::from_secs(3),
+        holder,
+    }
 }
 
 fn check_conflict(error: &Error, key: &str) {
-    assert_eq!((error.kind(), error.key()), (ErrorKind::Conflict, Some(key)), "{error}");
+    assert_eq!(
+        (error.kind(), error.key()),
+        (ErrorKind::Conflict, Some(key)),
+        "{error}"
+    );
 }
 
 /// Nothing was written, so the write is repeated.
@@ -49,7 +62,8 @@ fn a_write_goes_on_when_its_lock_was_lost() {
         store.fail_nth(Call::Publish, 0, lost("a/c/0"));
         let range = i..i + 2;
         if future {
-            block_on(asynchronous::Array::from(a.clone()).write([range], &array![90, 91])).expect("a write");
+            block_on(asynchronous::Array::from(a.clone()).write([range], &array![90, 91]))
+                .expect("a write");
         } else {
             a.write([range], &array![90, 91]).expect("a write");
         }
@@ -87,15 +101,24 @@ fn locks_that_are_always_lost_are_conflicts() {
     let (folder, store, mut a) = made();
     store.fail_key(Call::Publish, "a/c/0", lost("a/c/0"));
     store.fail_key(Call::Publish, "a/zarr.json", lost("a/zarr.json"));
-    check_conflict(&a.write([1..3], &array![90, 91]).expect_err("it is lost"), "a/c/0");
+    check_conflict(
+        &a.write([1..3], &array![90, 91]).expect_err("it is lost"),
+        "a/c/0",
+    );
     check_conflict(
         &block_on(asynchronous::Array::from(a.clone()).write([1..3], &array![90, 91]))
             .expect_err("it is lost"),
         "a/c/0",
     );
-    check_conflict(&a.merge_attributes(json!({"x": 1})).expect_err("it is lost"), "a/zarr.json");
+    check_conflict(
+        &a.merge_attributes(json!({"x": 1})).expect_err("it is lost"),
+        "a/zarr.json",
+    );
     check_conflict(&a.resize([9]).expect_err("it is lost"), "a/zarr.json");
-    check_conflict(&a.append(0, &array![8]).expect_err("it is lost"), "a/zarr.json");
+    check_conflict(
+        &a.append(0, &array![8]).expect_err("it is lost"),
+        "a/zarr.json",
+    );
     assert_eq!(elements(folder.path(), "a"), [0, 1, 2, 3, 4, 5, 6, 7]);
     store.heal();
     a.append(0, &array![8]).expect("an append");
@@ -107,11 +130,17 @@ fn locks_that_are_always_lost_are_conflicts() {
 fn the_end_of_a_shard_whose_lock_was_lost_is_a_conflict() {
     let (folder, store, _) = made();
     let storage = Storage::blocking(store.clone());
-    let a = Array::<u8>::builder([4]).chunks([2]).shards([4]).create((storage, "s")).expect("an array");
+    let a = Array::<u8>::builder([4])
+        .chunks([2])
+        .shards([4])
+        .create((storage, "s"))
+        .expect("an array");
     a.fill(.., 1).expect("elements");
     let finish = || {
         let writer = a.shard_writer(&[0]).expect("a writer");
-        writer.write_chunk(&[1], &array![2, 2]).expect("an inner chunk");
+        writer
+            .write_chunk(&[1], &array![2, 2])
+            .expect("an inner chunk");
         writer.finish()
     };
     store.fail_nth(Call::Publish, 0, lost("s/c/0"));
@@ -127,10 +156,19 @@ fn a_lock_that_others_have_for_too_long_is_a_conflict() {
     store.fail_key(Call::Lock, "a/c/0", busy("a/c/0"));
     let error = a.write([1..3], &array![90, 91]).expect_err("it is busy");
     check_conflict(&error, "a/c/0");
-    assert!(error.to_string().contains("process 7 on another host"), "{error}");
+    assert!(
+        error.to_string().contains("process 7 on another host"),
+        "{error}"
+    );
     store.fail_key(Call::Lock, "a/zarr.json", busy("a/zarr.json"));
-    check_conflict(&a.merge_attributes(json!({"x": 1})).expect_err("it is busy"), "a/zarr.json");
-    check_conflict(&a.append(0, &array![8]).expect_err("it is busy"), "a/zarr.json");
+    check_conflict(
+        &a.merge_attributes(json!({"x": 1})).expect_err("it is busy"),
+        "a/zarr.json",
+    );
+    check_conflict(
+        &a.append(0, &array![8]).expect_err("it is busy"),
+        "a/zarr.json",
+    );
     assert_eq!(elements(folder.path(), "a"), [0, 1, 2, 3, 4, 5, 6, 7]);
 }
 
@@ -138,14 +176,20 @@ fn a_lock_that_others_have_for_too_long_is_a_conflict() {
 #[test]
 fn copies_that_cannot_be_locked_after_an_append_are_no_conflict() {
     let (folder, store, mut a) = made();
-    Group::open(folder.path()).expect("the root").consolidate().expect("copies");
+    Group::open(folder.path())
+        .expect("the root")
+        .consolidate()
+        .expect("copies");
     store.fail_nth(Call::Publish, 2, lost("zarr.json"));
     a.append(0, &array![8]).expect("an append");
     assert_eq!(store.heal_unused(), 0, "it was lost");
     store.fail_key(Call::Lock, "zarr.json", busy("zarr.json"));
     let error = a.append(0, &array![9]).expect_err("it is busy");
     assert_eq!(error.kind(), ErrorKind::Store, "{error}");
-    assert!(error.to_string().starts_with("the array has its new shape"), "{error}");
+    assert!(
+        error.to_string().starts_with("the array has its new shape"),
+        "{error}"
+    );
     assert_eq!(elements(folder.path(), "a").len(), 10);
 }
 
@@ -178,7 +222,8 @@ fn take_over(folder: &Path, lost: &AtomicBool) {
 impl Store for TakenOver {
     forward!(inner: fetch, put, erase, list_dir, list_prefix);
 
-    /// Another name, as on another host: changes of stores with one name queue for the same threads.
+    /// Another name, as on another host: changes of stores with one name queue for the same
+    /// threads.
     fn name(&self) -> String {
         "taken over".to_owned()
     }
@@ -210,7 +255,11 @@ impl KeyLock for Lost {
     }
 
     fn check(&mut self) -> Result<(), StoreError> {
-        if self.lost.load(Ordering::SeqCst) { Err(lost("a/zarr.json")) } else { Ok(()) }
+        if self.lost.load(Ordering::SeqCst) {
+            Err(lost("a/zarr.json"))
+        } else {
+            Ok(())
+        }
     }
 
     fn write_at(&mut self, _: u64, _: &[u8]) -> Result<(), StoreError> {
@@ -230,10 +279,16 @@ impl KeyLock for Lost {
 #[test]
 fn an_append_whose_lock_was_lost_removes_nothing_of_others() {
     let folder = tempfile::tempdir().expect("a folder");
-    let a = Array::<u8>::builder([2]).chunks([4]).create((folder.path(), "a")).expect("an array");
+    let a = Array::<u8>::builder([2])
+        .chunks([4])
+        .create((folder.path(), "a"))
+        .expect("an array");
     a.fill(.., 3).expect("elements");
     let mut a = Array::<u8>::open((taken_over(folder.path(), false), "a")).expect("the array");
-    check_conflict(&a.append(0, &array![1, 1]).expect_err("it is lost"), "a/zarr.json");
+    check_conflict(
+        &a.append(0, &array![1, 1]).expect_err("it is lost"),
+        "a/zarr.json",
+    );
     assert_eq!(elements(folder.path(), "a"), [3, 3, 2, 2]);
 }
 
@@ -251,14 +306,22 @@ fn taken_over(folder: &Path, before_chunks: bool) -> Storage {
 fn without_its_document_a_call_writes_no_more_chunks() {
     let made = || {
         let folder = tempfile::tempdir().expect("a folder");
-        let a = Array::<u8>::builder([2]).chunks([4]).create((folder.path(), "a")).expect("an array");
+        let a = Array::<u8>::builder([2])
+            .chunks([4])
+            .create((folder.path(), "a"))
+            .expect("an array");
         a.fill(.., 3).expect("elements");
         let lost = Array::<u8>::open((taken_over(folder.path(), true), "a")).expect("the array");
         (folder, lost)
     };
     let check = |error: Error| {
         assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
-        assert!(error.to_string().contains("a/zarr.json: another writer took over its lock"), "{error}");
+        assert!(
+            error
+                .to_string()
+                .contains("a/zarr.json: another writer took over its lock"),
+            "{error}"
+        );
     };
     let (folder, mut a) = made();
     check(a.append(0, &array![1, 1]).expect_err("it is lost"));

@@ -23,9 +23,13 @@ fn document(members: &str) -> String {
 /// The array, whose chunks all hold 1 2 3 4 under the other separator.
 fn mistaken(members: &str, separator: char) -> MemoryStore {
     let store = MemoryStore::new();
-    store.set("a/.zarray", document(members)).expect("a document");
+    store
+        .set("a/.zarray", document(members))
+        .expect("a document");
     for (i, j) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
-        store.set(&format!("a/{i}{separator}{j}"), vec![1, 2, 3, 4]).expect("a chunk");
+        store
+            .set(&format!("a/{i}{separator}{j}"), vec![1, 2, 3, 4])
+            .expect("a chunk");
     }
     store
 }
@@ -51,16 +55,40 @@ fn chunks_that_the_metadata_do_not_name_are_an_error_and_an_option_reads_them() 
     for (members, separator, _) in CASES {
         let store = mistaken(members, separator);
         let open = || Array::<u8>::open((&store, "a")).expect("the array");
-        check(&open().read(..).expect_err("the separator is mistaken"), separator);
+        check(
+            &open().read(..).expect_err("the separator is mistaken"),
+            separator,
+        );
         let one = open();
         for _ in 0..5 {
-            check(&one.read((3, 3)).expect_err("the separator is mistaken"), separator);
+            check(
+                &one.read((3, 3)).expect_err("the separator is mistaken"),
+                separator,
+            );
         }
-        check(&open().read_many([s![0..1, 0..1]]).expect_err("the separator is mistaken"), separator);
+        check(
+            &open()
+                .read_many([s![0..1, 0..1]])
+                .expect_err("the separator is mistaken"),
+            separator,
+        );
         let units = open().units();
-        check(&units.stored().expect_err("the separator is mistaken"), separator);
-        check(&units.encoded(&[0, 0]).expect_err("the separator is mistaken"), separator);
-        check(&units.is_stored(&[0, 0]).expect_err("the separator is mistaken"), separator);
+        check(
+            &units.stored().expect_err("the separator is mistaken"),
+            separator,
+        );
+        check(
+            &units
+                .encoded(&[0, 0])
+                .expect_err("the separator is mistaken"),
+            separator,
+        );
+        check(
+            &units
+                .is_stored(&[0, 0])
+                .expect_err("the separator is mistaken"),
+            separator,
+        );
 
         let options = OpenOptions::new().separator(separator);
         let mut a = options.open_array::<u8>((&store, "a")).expect("the array");
@@ -68,11 +96,25 @@ fn chunks_that_the_metadata_do_not_name_are_an_error_and_an_option_reads_them() 
         a.refresh().expect("the array");
         a.resize([4, 6]).expect("it grows");
         a.fill((0, 5), 9).expect("a write");
-        assert!(store.get(&format!("a/0{separator}2")).is_some(), "it is written as it is read");
-        let group = OpenOptions::new().separator(separator).format(Format::Zarr2);
-        store.set(".zgroup", r#"{"zarr_format":2}"#).expect("a document");
-        let a = group.open_group(&store).expect("the group").array::<u8>("a").expect("the array");
-        assert_eq!(a.read((0, ..)).expect("a read").to_vec(), [1, 2, 1, 2, 0, 9]);
+        assert!(
+            store.get(&format!("a/0{separator}2")).is_some(),
+            "it is written as it is read"
+        );
+        let group = OpenOptions::new()
+            .separator(separator)
+            .format(Format::Zarr2);
+        store
+            .set(".zgroup", r#"{"zarr_format":2}"#)
+            .expect("a document");
+        let a = group
+            .open_group(&store)
+            .expect("the group")
+            .array::<u8>("a")
+            .expect("the array");
+        assert_eq!(
+            a.read((0, ..)).expect("a read").to_vec(),
+            [1, 2, 1, 2, 0, 9]
+        );
     }
 }
 
@@ -81,21 +123,46 @@ fn a_write_does_not_begin_a_second_set_of_chunks() {
     for (members, separator, stated) in CASES {
         let store = mistaken(members, separator);
         let open = || Array::<u8>::open((&store, "a")).expect("the array");
-        check(&open().fill(.., 9).expect_err("the separator is mistaken"), separator);
-        check(&open().fill((0, 0), 9).expect_err("the separator is mistaken"), separator);
         check(
-            &open().units().write_encoded(&[0, 0], vec![0; 4]).expect_err("the separator is mistaken"),
+            &open().fill(.., 9).expect_err("the separator is mistaken"),
             separator,
         );
-        check(&open().units().erase(&[0, 0]).expect_err("the separator is mistaken"), separator);
-        check(&open().resize([2, 2]).expect_err("the separator is mistaken"), separator);
+        check(
+            &open()
+                .fill((0, 0), 9)
+                .expect_err("the separator is mistaken"),
+            separator,
+        );
+        check(
+            &open()
+                .units()
+                .write_encoded(&[0, 0], vec![0; 4])
+                .expect_err("the separator is mistaken"),
+            separator,
+        );
+        check(
+            &open()
+                .units()
+                .erase(&[0, 0])
+                .expect_err("the separator is mistaken"),
+            separator,
+        );
+        check(
+            &open()
+                .resize([2, 2])
+                .expect_err("the separator is mistaken"),
+            separator,
+        );
         check(
             &open()
                 .append(0, &ndzarr::ndarray::Array2::<u8>::ones([2, 4]))
                 .expect_err("the separator is mistaken"),
             separator,
         );
-        check(&open().appender(0).expect_err("the separator is mistaken"), separator);
+        check(
+            &open().appender(0).expect_err("the separator is mistaken"),
+            separator,
+        );
         assert_eq!(store.get(&format!("a/0{stated}0")), None);
         assert_eq!(store.get("a/.zarray"), Some(document(members).into()));
         assert!(store.get(&format!("a/1{separator}1")).is_some());
@@ -106,19 +173,29 @@ fn a_write_does_not_begin_a_second_set_of_chunks() {
 #[test]
 fn a_shard_writer_does_not_begin_a_second_set_of_shards() -> Result<(), Error> {
     let store = MemoryStore::new();
-    let a = Array::<u8>::builder([4, 4]).chunks([1, 2]).shards([2, 2]).create((&store, "a"))?;
+    let a = Array::<u8>::builder([4, 4])
+        .chunks([1, 2])
+        .shards([2, 2])
+        .create((&store, "a"))?;
     a.fill(.., 7)?;
     let shard = store.get("a/c/0/0").expect("a shard");
     let document = store.get("a/zarr.json").expect("a document");
     let document: serde_json::Value = serde_json::from_slice(&document).expect("JSON");
     let mut stated = document.clone();
-    stated["chunk_key_encoding"] = serde_json::json!({"name": "v2", "configuration": {"separator": "."}});
+    stated["chunk_key_encoding"] =
+        serde_json::json!({"name": "v2", "configuration": {"separator": "."}});
 
     let store = MemoryStore::new();
-    store.set("a/zarr.json", stated.to_string()).expect("a document");
-    store.set("a/1/1", shard).expect("a shard under the other separator");
+    store
+        .set("a/zarr.json", stated.to_string())
+        .expect("a document");
+    store
+        .set("a/1/1", shard)
+        .expect("a shard under the other separator");
     let write = |separator: Option<char>| {
-        let a = OpenOptions::new().separator(separator).open_array::<u8>((&store, "a"))?;
+        let a = OpenOptions::new()
+            .separator(separator)
+            .open_array::<u8>((&store, "a"))?;
         let writer = a.shard_writer(&[0, 0])?;
         writer.write_chunk(&[0, 0], &ndzarr::ndarray::Array2::<u8>::ones([1, 2]))?;
         writer.finish()
@@ -158,11 +235,21 @@ fn asynchronous_calls_notice_a_mistaken_separator_too() {
         block_on(async {
             let open = || asynchronous::Array::<u8>::open((&storage, "a"));
             check(
-                &open().await.expect("the array").read(..).await.expect_err("the separator is mistaken"),
+                &open()
+                    .await
+                    .expect("the array")
+                    .read(..)
+                    .await
+                    .expect_err("the separator is mistaken"),
                 separator,
             );
             check(
-                &open().await.expect("the array").fill(.., 1).await.expect_err("the separator is mistaken"),
+                &open()
+                    .await
+                    .expect("the array")
+                    .fill(.., 1)
+                    .await
+                    .expect_err("the separator is mistaken"),
                 separator,
             );
             check(
@@ -185,13 +272,21 @@ fn other_formats_have_separators_too() {
         for (stated, other) in [('/', '.'), ('.', '/')] {
             let [right, store] = [stated, other].map(|separator| {
                 let store = MemoryStore::new();
-                let a = Array::<u8>::builder([4, 4]).chunks([2, 2]).format(format).separator(separator);
-                a.create((&store, "a")).expect("a new array").fill(.., 7).expect("a write");
+                let a = Array::<u8>::builder([4, 4])
+                    .chunks([2, 2])
+                    .format(format)
+                    .separator(separator);
+                a.create((&store, "a"))
+                    .expect("a new array")
+                    .fill(.., 7)
+                    .expect("a write");
                 store
             });
             let is_chunk = |key: &&String| !key.ends_with(".json");
             for key in keys(&right).iter().filter(|key| !is_chunk(key)) {
-                store.set(key, right.get(key).expect("a document")).expect("a document");
+                store
+                    .set(key, right.get(key).expect("a document"))
+                    .expect("a document");
             }
             let a = Array::<u8>::open((&store, "a")).expect("the array");
             assert_eq!(
@@ -199,15 +294,26 @@ fn other_formats_have_separators_too() {
                 ErrorKind::InvalidMetadata,
                 "{format} {stated}"
             );
-            let a = OpenOptions::new().separator(other).open_array::<u8>((&store, "a")).expect("the array");
+            let a = OpenOptions::new()
+                .separator(other)
+                .open_array::<u8>((&store, "a"))
+                .expect("the array");
             assert_eq!(a.read((3, 3)).expect("a read")[[]], 7);
         }
     }
     // N5 has one separator.
     let store = MemoryStore::new();
-    let a = Array::<u8>::builder([4, 4]).format(Format::N5).create((&store, "a")).expect("a new array");
+    let a = Array::<u8>::builder([4, 4])
+        .format(Format::N5)
+        .create((&store, "a"))
+        .expect("a new array");
     assert_eq!(a.read((0, 0)).expect("a read")[[]], 0);
-    assert!(OpenOptions::new().separator('/').open_array::<u8>((&store, "a")).is_ok());
+    assert!(
+        OpenOptions::new()
+            .separator('/')
+            .open_array::<u8>((&store, "a"))
+            .is_ok()
+    );
     for separator in ['.', '-'] {
         let error = OpenOptions::new()
             .separator(separator)
@@ -240,12 +346,20 @@ fn what_is_not_a_chunk_of_the_array_is_not_taken_for_one() {
 fn sparse_arrays_are_listed_a_few_times_and_found_chunks_end_it() {
     let store = Arc::new(CountingStore::new(MemoryStore::new()));
     let storage = Storage::blocking(Arc::clone(&store));
-    let builder = || Array::<u8>::builder([40, 40]).chunks([2, 2]).format(Format::Zarr2);
+    let builder = || {
+        Array::<u8>::builder([40, 40])
+            .chunks([2, 2])
+            .format(Format::Zarr2)
+    };
     let made = builder().create((&storage, "a")).expect("a new array");
     store.reset();
     made.read(..).expect("a read");
     made.fill((0, 0), 0).expect("a write");
-    assert_eq!(store.counts().lists, 0, "what is created has no chunks elsewhere");
+    assert_eq!(
+        store.counts().lists,
+        0,
+        "what is created has no chunks elsewhere"
+    );
 
     let a = Array::<u8>::open((&storage, "a")).expect("the array");
     store.reset();
@@ -266,7 +380,8 @@ fn sparse_arrays_are_listed_a_few_times_and_found_chunks_end_it() {
     store.reset();
     for i in 0..20 {
         a.fill((i, 0), 1).expect("a write");
-        a.append(0, &ndzarr::ndarray::Array2::<u8>::ones([2, 40])).expect("an append");
+        a.append(0, &ndzarr::ndarray::Array2::<u8>::ones([2, 40]))
+            .expect("an append");
     }
     assert_eq!(store.counts().lists, 1, "before the first write");
 }
@@ -292,7 +407,10 @@ impl Store for Unlisted {
         Err(StoreError::Unsupported("list"))
     }
     fn can(&self) -> Can {
-        Can { list: false, ..self.0.can() }
+        Can {
+            list: false,
+            ..self.0.can()
+        }
     }
 }
 
@@ -301,17 +419,29 @@ fn a_store_that_cannot_list_is_asked_for_the_same_chunks() {
     for (members, separator, _) in CASES {
         let storage = Storage::blocking(Unlisted(mistaken(members, separator)));
         let a = ndzarr::AnyArray::open((&storage, "a")).expect("the array");
-        check(&a.read((3, 3)).expect_err("the separator is mistaken"), separator);
-        check(&a.units().encoded(&[0, 0]).expect_err("the separator is mistaken"), separator);
+        check(
+            &a.read((3, 3)).expect_err("the separator is mistaken"),
+            separator,
+        );
+        check(
+            &a.units()
+                .encoded(&[0, 0])
+                .expect_err("the separator is mistaken"),
+            separator,
+        );
         let target = (MemoryStore::new(), "b");
         check(
-            &copy((&storage, "a"), target, &CopyOptions::new()).expect_err("the separator is mistaken"),
+            &copy((&storage, "a"), target, &CopyOptions::new())
+                .expect_err("the separator is mistaken"),
             separator,
         );
     }
     let storage = Storage::blocking(Unlisted(MemoryStore::new()));
     Group::create(&storage, Format::Zarr2).expect("a new group");
-    Array::<u8>::builder([4, 4]).format(Format::Zarr2).create((&storage, "a")).expect("a new array");
+    Array::<u8>::builder([4, 4])
+        .format(Format::Zarr2)
+        .create((&storage, "a"))
+        .expect("a new array");
     let a = Array::<u8>::open((&storage, "a")).expect("the array");
     assert_eq!(a.read(..).expect("a read").sum(), 0);
     a.fill(.., 1).expect("a write");

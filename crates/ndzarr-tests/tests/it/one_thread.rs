@@ -11,7 +11,11 @@ use ndzarr_testkit::in_own_process;
 fn own_threads() -> Vec<String> {
     let tasks = std::fs::read_dir("/proc/self/task").expect("a folder of threads");
     let name = |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("comm")).ok();
-    tasks.flatten().filter_map(name).filter(|name| name.starts_with("ndzarr-")).collect()
+    tasks
+        .flatten()
+        .filter_map(name)
+        .filter(|name| name.starts_with("ndzarr-"))
+        .collect()
 }
 
 #[test]
@@ -28,9 +32,13 @@ fn one_thread_uses_no_pool() {
         .with_options(options);
     let data = ArrayD::from_elem(IxDyn(&[64, 64]), 3);
     array.write(.., &data).expect("a write");
-    array.write([1..40, 2..50], &ndarray::Array2::from_elem((39, 48), 4)).expect("an update");
+    array
+        .write([1..40, 2..50], &ndarray::Array2::from_elem((39, 48), 4))
+        .expect("an update");
     array.read(..).expect("a read");
-    array.read_many([[0..3, 0..64], [30..40, 1..2]]).expect("a read");
+    array
+        .read_many([[0..3, 0..64], [30..40, 1..2]])
+        .expect("a read");
     assert_eq!(own_threads(), [""; 0]);
 
     // Without the limit the same call starts some, which shows that the test can see them.

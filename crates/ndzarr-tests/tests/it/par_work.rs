@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use ndarray::{Array2, ArrayD, array};
 use ndzarr::{
-    AnyArray, AnyElements, Array, Cancel, DataType, Error, ErrorKind, Format, MemoryStore, Number, Order,
-    Region, RunOptions, Storage, for_each_type, par_fold, par_map, par_write, s,
+    AnyArray, AnyElements, Array, Cancel, DataType, Error, ErrorKind, Format, MemoryStore, Number,
+    Order, Region, RunOptions, Storage, for_each_type, par_fold, par_map, par_write, s,
 };
 use ndzarr_testkit::{AsyncMemoryStore, Latency};
 
@@ -27,9 +27,19 @@ fn sources() -> Vec<Array<u32>> {
     let new = || Array::<u32>::builder([70, 50]);
     let arrays = vec![
         new().chunks([9, 8]).create((MemoryStore::new(), "a")),
-        new().chunks([5, 4]).shards([20, 8]).create((MemoryStore::new(), "a")),
-        new().chunks([64, 7]).format(Format::N5).create((MemoryStore::new(), "a")),
-        new().chunks([64, 7]).format(Format::Zarr2).order(Order::F).create((MemoryStore::new(), "a")),
+        new()
+            .chunks([5, 4])
+            .shards([20, 8])
+            .create((MemoryStore::new(), "a")),
+        new()
+            .chunks([64, 7])
+            .format(Format::N5)
+            .create((MemoryStore::new(), "a")),
+        new()
+            .chunks([64, 7])
+            .format(Format::Zarr2)
+            .order(Order::F)
+            .create((MemoryStore::new(), "a")),
         new().chunks([9, 50]).create((slow, "a")),
     ];
     let write = |array: Result<Array<u32>, _>| {
@@ -45,15 +55,27 @@ fn folds_see_each_element_once() {
     let expected = (0..3500u64).sum::<u64>();
     for a in sources() {
         for threads in [1, 2, 5] {
-            let a = a.clone().with_options(RunOptions::default().threads(NonZeroUsize::new(threads)));
-            assert_eq!(par_fold(&a, || 0, sum, |a, b| a + b).expect("a sum"), expected);
+            let a = a
+                .clone()
+                .with_options(RunOptions::default().threads(NonZeroUsize::new(threads)));
+            assert_eq!(
+                par_fold(&a, || 0, sum, |a, b| a + b).expect("a sum"),
+                expected
+            );
         }
     }
-    let empty = Array::<u32>::builder([0, 3]).create((MemoryStore::new(), "a")).expect("a new array");
+    let empty = Array::<u32>::builder([0, 3])
+        .create((MemoryStore::new(), "a"))
+        .expect("a new array");
     assert_eq!(par_fold(&empty, || 7, sum, |a, b| a + b).expect("a sum"), 7);
-    let scalar =
-        Array::<u32>::builder([]).fill_value(4).create((MemoryStore::new(), "a")).expect("a new array");
-    assert_eq!(par_fold(&scalar, || 0, sum, |a, b| a + b).expect("a sum"), 4);
+    let scalar = Array::<u32>::builder([])
+        .fill_value(4)
+        .create((MemoryStore::new(), "a"))
+        .expect("a new array");
+    assert_eq!(
+        par_fold(&scalar, || 0, sum, |a, b| a + b).expect("a sum"),
+        4
+    );
 }
 
 #[test]
@@ -68,7 +90,12 @@ fn threads_of_a_fold_have_names() {
         if n_chunks.fetch_add(1, Ordering::Relaxed) < 3 {
             barrier.wait();
             let thread = std::thread::current();
-            names.extend(thread.name().filter(|_| thread.id() != own).map(str::to_owned));
+            names.extend(
+                thread
+                    .name()
+                    .filter(|_| thread.id() != own)
+                    .map(str::to_owned),
+            );
         }
         names
     };
@@ -89,7 +116,9 @@ fn folds_keep_to_the_options() {
     par_fold(&counted, || 0, sum, |a, b| a + b).expect("a sum");
     assert_eq!(n_reports.load(Ordering::Relaxed), 8 * 7);
     let cancel = Cancel::new();
-    let stops = a.clone().with_options(RunOptions::default().cancel(cancel.clone()));
+    let stops = a
+        .clone()
+        .with_options(RunOptions::default().cancel(cancel.clone()));
     let stop = |_: u64, _: &Region, _: ArrayD<u32>| {
         cancel.cancel();
         0
@@ -98,14 +127,21 @@ fn folds_keep_to_the_options() {
     assert_eq!(error.kind(), ErrorKind::Cancelled);
     // One chunk of 9 x 8 elements is in memory at a time.
     let n_inside = AtomicU64::new(0);
-    let small = a.with_options(RunOptions::default().threads(NonZeroUsize::new(4)).bytes_in_flight(600));
+    let small = a.with_options(
+        RunOptions::default()
+            .threads(NonZeroUsize::new(4))
+            .bytes_in_flight(600),
+    );
     let fold = |value, region: &Region, chunk: ArrayD<u32>| {
         assert_eq!(n_inside.fetch_add(1, Ordering::SeqCst), 0);
         let value = sum(value, region, chunk);
         n_inside.fetch_sub(1, Ordering::SeqCst);
         value
     };
-    assert_eq!(par_fold(&small, || 0, fold, |a, b| a + b).expect("a sum"), (0..3500).sum::<u64>());
+    assert_eq!(
+        par_fold(&small, || 0, fold, |a, b| a + b).expect("a sum"),
+        (0..3500).sum::<u64>()
+    );
 }
 
 #[test]
@@ -119,20 +155,34 @@ fn maps_write_each_element_once() {
             (Format::Zarr2, [100, 100], None),
         ] {
             let store = MemoryStore::new();
-            let mut b = Array::<f64>::builder([70, 50]).format(format).chunks(chunks);
+            let mut b = Array::<f64>::builder([70, 50])
+                .format(format)
+                .chunks(chunks);
             if let Some(shards) = shards {
                 b = b.shards(shards);
             }
             let b = b.create((&store, "b")).expect("a new array");
             par_map(&a, &b, |_, block| block.mapv(|n| f64::from(n) / 2.0)).expect("a map");
-            assert!(b.read(..).expect("elements") == expected, "{format} {chunks:?}");
+            assert!(
+                b.read(..).expect("elements") == expected,
+                "{format} {chunks:?}"
+            );
         }
     }
-    let [a, b] = [[4, 4], [4, 5]].map(|shape| Array::<u32>::builder(shape).create((MemoryStore::new(), "a")));
+    let [a, b] = [[4, 4], [4, 5]]
+        .map(|shape| Array::<u32>::builder(shape).create((MemoryStore::new(), "a")));
     let [a, b] = [a, b].map(|array| array.expect("a new array"));
-    assert_eq!(par_map(&a, &b, |_, block| block).expect_err("two shapes").kind(), ErrorKind::WrongShape);
+    assert_eq!(
+        par_map(&a, &b, |_, block| block)
+            .expect_err("two shapes")
+            .kind(),
+        ErrorKind::WrongShape
+    );
     let wrong = |_: &Region, _: ArrayD<u32>| ArrayD::zeros(vec![1, 1]);
-    assert_eq!(par_map(&a, &a, wrong).expect_err("another shape").kind(), ErrorKind::WrongShape);
+    assert_eq!(
+        par_map(&a, &a, wrong).expect_err("another shape").kind(),
+        ErrorKind::WrongShape
+    );
 }
 
 #[test]
@@ -143,15 +193,22 @@ fn an_array_is_mapped_onto_itself() {
     }
 }
 
-/// In tasks of pools with few threads, many at a time, also with rayon in the closures of another pool.
+/// In tasks of pools with few threads, many at a time, also with rayon in the closures of another
+/// pool.
 #[test]
 fn tasks_of_rayon_fold_and_map() {
     use rayon::prelude::*;
 
     let arrays = sources();
-    let inner = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool");
+    let inner = rayon::ThreadPoolBuilder::new()
+        .num_threads(1)
+        .build()
+        .expect("a pool");
     for threads in [1, 2] {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .expect("a pool");
         let sums: Vec<u64> = pool.install(|| {
             (0..20)
                 .into_par_iter()
@@ -160,7 +217,9 @@ fn tasks_of_rayon_fold_and_map() {
                     let fold = |value: u64, region: &Region, chunk: ArrayD<u32>| {
                         value + inner.install(|| sum(0, region, chunk))
                     };
-                    let b = Array::<u32>::builder([70, 50]).chunks([8, 8]).create((MemoryStore::new(), "b"));
+                    let b = Array::<u32>::builder([70, 50])
+                        .chunks([8, 8])
+                        .create((MemoryStore::new(), "b"));
                     let b = b.expect("a new array");
                     par_map(a, &b, |_, block| block).expect("a map");
                     par_fold(&b, || 0, fold, |a, b| a + b).expect("a sum")
@@ -173,12 +232,17 @@ fn tasks_of_rayon_fold_and_map() {
 
 #[test]
 fn a_panic_stops_the_other_threads() {
-    let a =
-        Array::<u8>::builder([200_000]).chunks([1]).create((MemoryStore::new(), "a")).expect("a new array");
+    let a = Array::<u8>::builder([200_000])
+        .chunks([1])
+        .create((MemoryStore::new(), "a"))
+        .expect("a new array");
     let a = a.with_options(RunOptions::default().threads(NonZeroUsize::new(2)));
     let called = AtomicU64::new(0);
     let fold = |n: u64, _: &Region, _: ArrayD<u8>| {
-        assert!(called.fetch_add(1, Ordering::SeqCst) > 0, "the first of them");
+        assert!(
+            called.fetch_add(1, Ordering::SeqCst) > 0,
+            "the first of them"
+        );
         n
     };
     let run = AssertUnwindSafe(|| par_fold(&a, || 0, fold, |a, b| a + b));
@@ -201,25 +265,43 @@ fn arrays_of_any_type_are_folded_and_mapped() {
             |a, b| a + b,
         );
         assert_eq!(sum.expect("a sum"), f64::from(3499 * 3500 / 2));
-        let b = Array::<u32>::builder([70, 50]).chunks([8, 8]).create((MemoryStore::new(), "b"));
+        let b = Array::<u32>::builder([70, 50])
+            .chunks([8, 8])
+            .create((MemoryStore::new(), "b"));
         let b = AnyArray::from(b.expect("a new array"));
         par_map(&any, &b, |_, block| block).expect("a map");
         assert_eq!(b.read(..).expect("elements"), data().into_dyn().into());
         let wrong = |_: &Region, _: AnyElements| AnyElements::from(array![[1u8]].into_dyn());
-        assert_eq!(par_map(&any, &b, wrong).expect_err("bytes").kind(), ErrorKind::WrongType);
+        assert_eq!(
+            par_map(&any, &b, wrong).expect_err("bytes").kind(),
+            ErrorKind::WrongType
+        );
     }
     // Elements without a number: texts and raw bits.
     for data_type in [DataType::String, DataType::Raw { bytes: 3 }] {
-        let new = || AnyArray::builder([5, 3]).chunks([2, 2]).data_type(data_type.clone());
-        let [a, b] = ["a", "b"].map(|path| new().create((MemoryStore::new(), path)).expect("a new array"));
+        let new = || {
+            AnyArray::builder([5, 3])
+                .chunks([2, 2])
+                .data_type(data_type.clone())
+        };
+        let [a, b] = ["a", "b"].map(|path| {
+            new()
+                .create((MemoryStore::new(), path))
+                .expect("a new array")
+        });
         match &data_type {
             DataType::String => a.fill(s![2.., ..], "text").expect("a fill"),
-            _ => a.write_bytes(.., &(0..45).collect::<Vec<u8>>()).expect("bytes"),
+            _ => a
+                .write_bytes(.., &(0..45).collect::<Vec<u8>>())
+                .expect("bytes"),
         }
         par_map(&a, &b, |_, block| block).expect("a map");
         assert_eq!(a.read(..).expect("elements"), b.read(..).expect("elements"));
         let count = |n, _: &Region, chunk: AnyElements| n + chunk.shape().iter().product::<usize>();
-        assert_eq!(par_fold(&b, || 0, count, |a, b| a + b).expect("a count"), 15);
+        assert_eq!(
+            par_fold(&b, || 0, count, |a, b| a + b).expect("a count"),
+            15
+        );
     }
 }
 
@@ -239,41 +321,72 @@ impl From<Error> for Mine {
 fn an_array_is_computed_from_one_of_another_shape() {
     let expected = data().t().mapv(|n| f64::from(n) + 1.0).into_dyn();
     for a in sources() {
-        let b = Array::<f64>::builder([50, 70]).chunks([6, 9]).create((MemoryStore::new(), "b"));
+        let b = Array::<f64>::builder([50, 70])
+            .chunks([6, 9])
+            .create((MemoryStore::new(), "b"));
         let b = b.expect("a new array");
         let transposed = |place: &Region| -> Result<ArrayD<f64>, Mine> {
             let [rows, columns] = [0, 1].map(|axis| place.ranges()[axis].clone());
-            Ok(a.read([columns, rows])?.reversed_axes().mapv(|n| f64::from(n) + 1.0).into_dyn())
+            Ok(a.read([columns, rows])?
+                .reversed_axes()
+                .mapv(|n| f64::from(n) + 1.0)
+                .into_dyn())
         };
         par_write(&b, transposed).expect("all blocks");
         assert!(b.read(..).expect("elements") == expected);
     }
     // With an error of the caller's own, blocks of another shape, and an array of another type.
-    let c = Array::<u8>::builder([9]).chunks([2]).create((MemoryStore::new(), "c")).expect("a new array");
+    let c = Array::<u8>::builder([9])
+        .chunks([2])
+        .create((MemoryStore::new(), "c"))
+        .expect("a new array");
     let odd = par_write(&c, |place| match place.start()[0] {
         4 => Err(Mine::Odd(4)),
         _ => Ok(ArrayD::ones(vec![place.shape()[0] as usize])),
     });
     assert!(matches!(odd, Err(Mine::Odd(4))), "{odd:?}");
     let wrong = par_write(&c, |_| Ok::<_, Mine>(ArrayD::ones(vec![1, 1])));
-    assert!(matches!(&wrong, Err(Mine::Of(error)) if error.kind() == ErrorKind::WrongShape), "{wrong:?}");
+    assert!(
+        matches!(&wrong, Err(Mine::Of(error)) if error.kind() == ErrorKind::WrongShape),
+        "{wrong:?}"
+    );
     let any = AnyArray::from(c);
     let wrong = par_write(&any, |_| Ok::<_, Error>(array![1u16, 2].into_dyn().into()));
-    assert_eq!(wrong.expect_err("another type").kind(), ErrorKind::WrongType);
+    assert_eq!(
+        wrong.expect_err("another type").kind(),
+        ErrorKind::WrongType
+    );
 }
 
 #[test]
 fn computing_keeps_to_the_options() {
     let blocks = AtomicU64::new(0);
     let new = |options: RunOptions| {
-        let shards = Array::<u64>::builder([64, 64]).chunks([4, 4]).shards([16, 16]);
-        shards.create((MemoryStore::new(), "a")).expect("a new array").with_options(options)
+        let shards = Array::<u64>::builder([64, 64])
+            .chunks([4, 4])
+            .shards([16, 16]);
+        shards
+            .create((MemoryStore::new(), "a"))
+            .expect("a new array")
+            .with_options(options)
     };
     let ones = |place: &Region| -> Result<ArrayD<u64>, Error> {
         // Whole shards.
-        assert!(place.ranges().iter().all(|range| range.start % 16 == 0 && range.end % 16 == 0), "{place:?}");
+        assert!(
+            place
+                .ranges()
+                .iter()
+                .all(|range| range.start % 16 == 0 && range.end % 16 == 0),
+            "{place:?}"
+        );
         blocks.fetch_add(1, Ordering::Relaxed);
-        Ok(ArrayD::ones(place.shape().iter().map(|&len| len as usize).collect::<Vec<_>>()))
+        Ok(ArrayD::ones(
+            place
+                .shape()
+                .iter()
+                .map(|&len| len as usize)
+                .collect::<Vec<_>>(),
+        ))
     };
     let last = Arc::new(AtomicU64::new(0));
     let reports = Arc::clone(&last);
@@ -286,15 +399,23 @@ fn computing_keeps_to_the_options() {
     assert_eq!(last.load(Ordering::Relaxed), n * (n << 32 | 1));
     assert!(a.read(..).expect("elements").iter().all(|n| *n == 1));
     let cancel = Cancel::new();
-    let stopped = par_write(&new(RunOptions::default().cancel(cancel.clone())), |place| {
-        cancel.cancel();
-        ones(place)
-    });
-    assert_eq!(stopped.expect_err("it is cancelled").kind(), ErrorKind::Cancelled);
+    let stopped = par_write(
+        &new(RunOptions::default().cancel(cancel.clone())),
+        |place| {
+            cancel.cancel();
+            ones(place)
+        },
+    );
+    assert_eq!(
+        stopped.expect_err("it is cancelled").kind(),
+        ErrorKind::Cancelled
+    );
     // One shard of 2 KiB, and what is encoded of it, is in memory at a time.
     let n_inside = AtomicU64::new(0);
     let threads = NonZeroUsize::new(4);
-    let small = new(RunOptions::default().threads(threads).bytes_in_flight(6 << 10));
+    let small = new(RunOptions::default()
+        .threads(threads)
+        .bytes_in_flight(6 << 10));
     par_write(&small, |place| {
         assert_eq!(n_inside.fetch_add(1, Ordering::SeqCst), 0);
         assert_eq!(place.shape(), [16, 16]);

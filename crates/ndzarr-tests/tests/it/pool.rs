@@ -38,7 +38,10 @@ fn every_piece_is_done_once_when_the_call_returns() {
         each(n, helpers, |i| {
             done[i].fetch_add(1, Ordering::Relaxed);
         });
-        assert!(done.into_iter().all(|done| done.into_inner() == 1), "{n} pieces, {helpers} helpers");
+        assert!(
+            done.into_iter().all(|done| done.into_inner() == 1),
+            "{n} pieces, {helpers} helpers"
+        );
     }
 }
 
@@ -85,7 +88,9 @@ fn a_call_needs_no_thread_but_its_own() {
     });
     assert_eq!(done.into_inner(), 300);
     gate.open();
-    callers.into_iter().for_each(|caller| caller.join().expect("no panic"));
+    callers
+        .into_iter()
+        .for_each(|caller| caller.join().expect("no panic"));
 }
 
 #[test]
@@ -129,7 +134,9 @@ fn jobs_of_other_queues_begin_while_some_hang() {
     // A thread that has run one of these is then held up itself.
     for i in 0..20 {
         let send = send.clone();
-        spawn(Queue::of_store("another"), move || send.send(i).expect("the test listens"));
+        spawn(Queue::of_store("another"), move || {
+            send.send(i).expect("the test listens")
+        });
         assert_eq!(receive.recv(), Ok(i));
     }
     gate.open();

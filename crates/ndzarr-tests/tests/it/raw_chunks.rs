@@ -20,7 +20,9 @@ fn a_raw_chunk_of_another_size_is_an_error() {
         .chunks([4, 8])
         .create((FsStore::new(folder.path()), "a"))
         .expect("an array");
-    array.write(.., &ArrayD::from_elem(IxDyn(&[8, 8]), 5)).expect("a write");
+    array
+        .write(.., &ArrayD::from_elem(IxDyn(&[8, 8]), 5))
+        .expect("a write");
     let chunk = folder.path().join("a/c/1/0");
     let stored = std::fs::read(&chunk).expect("a chunk");
     assert_eq!(stored.len(), 64);
@@ -51,19 +53,30 @@ fn regions_of_large_raw_chunks_have_their_elements() {
             let row = (at[0] * 7_919 + at[1]) as u32;
             row.wrapping_mul(104_729).wrapping_add(at[2] as u32)
         });
-        let array = Array::<u32>::builder(shape).chunks(chunks).create((FsStore::new(folder.path()), "a"));
+        let array = Array::<u32>::builder(shape)
+            .chunks(chunks)
+            .create((FsStore::new(folder.path()), "a"));
         // More than one thread on every machine: only the first begins with the first layer.
         let options = RunOptions::default().threads(NonZeroUsize::new(3));
         let array = array.expect("an array").with_options(options);
         array.write(.., &data).expect("a write");
         let edges = shape.map(|n| [0..n, 0..n / 2 + 1, n / 3..n, n / 2..n / 2 + 1, n - 1..n]);
         for (a, b, c) in (0..125).map(|i| (i / 25, i / 5 % 5, i % 5)) {
-            let region = [edges[0][a].clone(), edges[1][b].clone(), edges[2][c].clone()];
-            let [z, y, x] =
-                region.clone().map(|range| ndarray::Slice::from(range.start as usize..range.end as usize));
+            let region = [
+                edges[0][a].clone(),
+                edges[1][b].clone(),
+                edges[2][c].clone(),
+            ];
+            let [z, y, x] = region
+                .clone()
+                .map(|range| ndarray::Slice::from(range.start as usize..range.end as usize));
             let expected = data.slice_each_axis(|axis| [z, y, x][axis.axis.index()]);
             assert_eq!(
-                array.read(region.clone()).expect("a read").view().into_dyn(),
+                array
+                    .read(region.clone())
+                    .expect("a read")
+                    .view()
+                    .into_dyn(),
                 expected,
                 "{shape:?} {region:?}"
             );
@@ -116,17 +129,29 @@ fn a_raw_chunk_is_asked_for_once() {
     for fill in [0u16, 7] {
         let folder = tempfile::tempdir().expect("a folder");
         let files = Storage::from(FsStore::new(folder.path()));
-        let a = Array::<u16>::builder([4, 4]).chunks([2, 2]).fill_value(fill).create((&files, "a"));
+        let a = Array::<u16>::builder([4, 4])
+            .chunks([2, 2])
+            .fill_value(fill)
+            .create((&files, "a"));
         let block = ndarray::array![[1, 2], [3, 4]];
-        a.expect("an array").write([0..2, 0..2], &block).expect("a write");
-        let store = Arc::new(Counted { inner: FsStore::new(folder.path()), fetches: AtomicUsize::new(0) });
-        let a = Array::<u16>::open((Arc::clone(&store) as Arc<dyn Store>, "a")).expect("it was made");
+        a.expect("an array")
+            .write([0..2, 0..2], &block)
+            .expect("a write");
+        let store = Arc::new(Counted {
+            inner: FsStore::new(folder.path()),
+            fetches: AtomicUsize::new(0),
+        });
+        let a =
+            Array::<u16>::open((Arc::clone(&store) as Arc<dyn Store>, "a")).expect("it was made");
         store.fetches.store(0, Ordering::Relaxed);
         let mut expected = ndarray::Array2::from_elem((4, 4), fill);
         expected.slice_mut(ndarray::s![..2, ..2]).assign(&block);
         assert_eq!(a.read([0..4, 0..4]).expect("elements"), expected);
         assert_eq!(store.fetches.swap(0, Ordering::Relaxed), 4);
-        assert_eq!(a.read([2..4, 2..4]).expect("elements"), ndarray::Array2::from_elem((2, 2), fill));
+        assert_eq!(
+            a.read([2..4, 2..4]).expect("elements"),
+            ndarray::Array2::from_elem((2, 2), fill)
+        );
         assert_eq!(store.fetches.load(Ordering::Relaxed), 1);
     }
 }
@@ -137,15 +162,28 @@ fn a_raw_chunk_is_asked_for_once() {
 fn a_result_of_a_batch_that_no_memory_holds_is_an_error() {
     let n: u64 = 1 << 50;
     // 32 bits have no array with chunks that they cannot address.
-    let large = if cfg!(target_pointer_width = "64") { [1 << 40, n] } else { [1 << 20, 1 << 30] };
+    let large = if cfg!(target_pointer_width = "64") {
+        [1 << 40, n]
+    } else {
+        [1 << 20, 1 << 30]
+    };
     for chunks in large {
         let store = MemoryStore::new();
-        let array = Array::<u8>::builder([n]).chunks([chunks]).create((&store, "a")).expect("an array");
+        let array = Array::<u8>::builder([n])
+            .chunks([chunks])
+            .create((&store, "a"))
+            .expect("an array");
         let small = array.read_many([[0..4], [n - 2..n]]).expect("a read");
-        assert_eq!(small, [ndarray::Array1::<u8>::zeros(4), ndarray::Array1::zeros(2)]);
+        assert_eq!(
+            small,
+            [ndarray::Array1::<u8>::zeros(4), ndarray::Array1::zeros(2)]
+        );
         let batch = array.read_many([[0..4], [0..n]]).expect_err("too much");
         let single = array.read([0..n]).expect_err("too much");
-        assert_eq!((batch.kind(), batch.to_string()), (ErrorKind::OutOfMemory, single.to_string()));
+        assert_eq!(
+            (batch.kind(), batch.to_string()),
+            (ErrorKind::OutOfMemory, single.to_string())
+        );
     }
 }
 
@@ -156,7 +194,9 @@ fn a_large_result_has_every_element() {
     let data = ArrayD::from_shape_fn(IxDyn(&shape.map(|n| n as usize)), |at| {
         (at[0] * 151 + at[1] * 31 + at[2] * 7) as u8
     });
-    let array = Array::<u8>::builder(shape).chunks([33, 300, 301]).create((MemoryStore::new(), "a"));
+    let array = Array::<u8>::builder(shape)
+        .chunks([33, 300, 301])
+        .create((MemoryStore::new(), "a"));
     let array = array.expect("an array");
     array.write(.., &data).expect("a write");
     assert!(data.len() > 32 << 20 && array.read(..).expect("a read") == data);

@@ -6,8 +6,14 @@ macro_rules! ready {
         fn fetch<'a>(
             &'a self,
             fetch: &'a ndzarr::store::Fetch,
-        ) -> futures_util::future::BoxFuture<'a, Result<ndzarr::store::Fetched, ndzarr::store::StoreError>> {
-            Box::pin(futures_util::future::ready(ndzarr::Store::fetch(&self.$field, fetch)))
+        ) -> futures_util::future::BoxFuture<
+            'a,
+            Result<ndzarr::store::Fetched, ndzarr::store::StoreError>,
+        > {
+            Box::pin(futures_util::future::ready(ndzarr::Store::fetch(
+                &self.$field,
+                fetch,
+            )))
         }
 
         fn put<'a>(
@@ -15,16 +21,31 @@ macro_rules! ready {
             key: &'a ndzarr::store::Key,
             parts: &'a [bytes::Bytes],
             only_if: ndzarr::store::Precondition,
-        ) -> futures_util::future::BoxFuture<'a, Result<ndzarr::store::Put, ndzarr::store::StoreError>> {
-            Box::pin(futures_util::future::ready(ndzarr::Store::put(&self.$field, key, parts, only_if)))
+        ) -> futures_util::future::BoxFuture<
+            'a,
+            Result<ndzarr::store::Put, ndzarr::store::StoreError>,
+        > {
+            Box::pin(futures_util::future::ready(ndzarr::Store::put(
+                &self.$field,
+                key,
+                parts,
+                only_if,
+            )))
         }
 
         fn erase<'a>(
             &'a self,
             key: &'a ndzarr::store::Key,
             only_if: ndzarr::store::Precondition,
-        ) -> futures_util::future::BoxFuture<'a, Result<ndzarr::store::Put, ndzarr::store::StoreError>> {
-            Box::pin(futures_util::future::ready(ndzarr::Store::erase(&self.$field, key, only_if)))
+        ) -> futures_util::future::BoxFuture<
+            'a,
+            Result<ndzarr::store::Put, ndzarr::store::StoreError>,
+        > {
+            Box::pin(futures_util::future::ready(ndzarr::Store::erase(
+                &self.$field,
+                key,
+                only_if,
+            )))
         }
     };
 }

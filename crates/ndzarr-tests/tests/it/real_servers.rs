@@ -38,8 +38,12 @@ fn real_web_server_has_arrays() -> Outcome {
         plain.write(.., &values.clone().into_dyn())?;
         let mut arrays = vec!["plain"];
         if format == Format::Zarr3 {
-            let shards = Array::<u16>::builder([40, 50]).chunks([4, 25]).shards([16, 50]);
-            group.create_array("shards", shards)?.write(.., &values.clone().into_dyn())?;
+            let shards = Array::<u16>::builder([40, 50])
+                .chunks([4, 25])
+                .shards([16, 50]);
+            group
+                .create_array("shards", shards)?
+                .write(.., &values.clone().into_dyn())?;
             arrays.push("shards");
         }
         if format != Format::N5 {
@@ -55,8 +59,13 @@ fn real_web_server_has_arrays() -> Outcome {
         assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
     }
     let archive = ZipWriter::create_file(format!("{folder}/a.zip"))?;
-    Array::<u16>::builder([3]).create((&archive, "in/a"))?.write([0..3], &array![1, 2, 3])?;
+    Array::<u16>::builder([3])
+        .create((&archive, "in/a"))?
+        .write([0..3], &array![1, 2, 3])?;
     archive.finish()?;
-    assert_eq!(Array::<u16>::open(format!("{url}/a.zip|zip:in/a"))?.read([1..3])?, array![2, 3]);
+    assert_eq!(
+        Array::<u16>::open(format!("{url}/a.zip|zip:in/a"))?.read([1..3])?,
+        array![2, 3]
+    );
     Ok(())
 }

@@ -2,8 +2,8 @@
 
 use ndarray::{ArrayD, IxDyn, SliceInfo, SliceInfoElem};
 use ndzarr::{
-    Array, ArrayBuilder, Cache, EdgeBlocks, Endian, Format, MemoryStore, N5Axes, Order, PlainElement,
-    RunOptions, Storage, asynchronous, codec,
+    Array, ArrayBuilder, Cache, EdgeBlocks, Endian, Format, MemoryStore, N5Axes, Order,
+    PlainElement, RunOptions, Storage, asynchronous, codec,
 };
 use ndzarr_testkit::{AsyncMemoryStore, Latency};
 use num_complex::Complex;
@@ -51,8 +51,13 @@ enum Pick {
 
 fn layouts() -> impl Strategy<Value = Layout> {
     let axes = prop::collection::vec((0u64..9, 1u64..5, 1u64..3), 0..4);
-    let formats =
-        prop::sample::select(vec![Format::Zarr3, Format::Zarr2, Format::N5, Format::DraftA, Format::DraftB]);
+    let formats = prop::sample::select(vec![
+        Format::Zarr3,
+        Format::Zarr2,
+        Format::N5,
+        Format::DraftA,
+        Format::DraftB,
+    ]);
     let compressions = prop::sample::select(vec![
         Compression::None,
         Compression::Zstd,
@@ -61,8 +66,14 @@ fn layouts() -> impl Strategy<Value = Layout> {
         Compression::Crc32c,
         Compression::Bz2,
     ]);
-    (axes, formats, compressions, any::<[bool; 7]>(), any::<u64>()).prop_map(
-        |(axes, format, compression, flags, seed)| {
+    (
+        axes,
+        formats,
+        compressions,
+        any::<[bool; 7]>(),
+        any::<u64>(),
+    )
+        .prop_map(|(axes, format, compression, flags, seed)| {
             let [sharded, f_order, big, dot, reversed, padded, asynchronous] = flags;
             let n = axes.len();
             let mut transpose: Vec<usize> = (0..n).collect();
@@ -70,7 +81,11 @@ fn layouts() -> impl Strategy<Value = Layout> {
                 transpose.rotate_left(seed as usize % n);
             }
             // N5 has no arrays of 0 dimensions that its own library could read.
-            let format = if n == 0 && format == Format::N5 { Format::Zarr2 } else { format };
+            let format = if n == 0 && format == Format::N5 {
+                Format::Zarr2
+            } else {
+                format
+            };
             Layout {
                 format,
                 shape: axes.iter().map(|axis| axis.0).collect(),
@@ -81,13 +96,20 @@ fn layouts() -> impl Strategy<Value = Layout> {
                 separator: if dot { '.' } else { '/' },
                 compression,
                 transpose,
-                axes: if reversed { N5Axes::Reversed } else { N5Axes::Native },
-                edges: if padded { EdgeBlocks::Padded } else { EdgeBlocks::Truncated },
+                axes: if reversed {
+                    N5Axes::Reversed
+                } else {
+                    N5Axes::Native
+                },
+                edges: if padded {
+                    EdgeBlocks::Padded
+                } else {
+                    EdgeBlocks::Truncated
+                },
                 asynchronous,
                 cache: [None, Some(300), Some(2000), Some(1 << 20)][(seed >> 32) as usize % 4],
             }
-        },
-    )
+        })
 }
 
 fn picks() -> impl Strategy<Value = Vec<Pick>> {
@@ -107,7 +129,11 @@ fn picks() -> impl Strategy<Value = Vec<Pick>> {
 fn elems(picks: &[Pick], shape: &[u64]) -> Vec<SliceInfoElem> {
     let mut elems = Vec::new();
     for (pick, &len) in picks.iter().zip(shape) {
-        let all = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
+        let all = SliceInfoElem::Slice {
+            start: 0,
+            end: None,
+            step: 1,
+        };
         let at = |part: u8| (u64::from(part) * (len + 1) / 256) as isize;
         match *pick {
             Pick::Index(part) if len > 0 => {
@@ -142,13 +168,23 @@ fn create<T: PlainElement>(layout: &Layout, fill: T) -> Array<T> {
         .n5_axes(layout.axes)
         .edge_blocks(layout.edges);
     if format != Format::N5 {
-        builder =
-            builder.order(layout.order).endian(layout.endian).separator(layout.separator).fill_value(fill);
+        builder = builder
+            .order(layout.order)
+            .endian(layout.endian)
+            .separator(layout.separator)
+            .fill_value(fill);
     }
     if let Some(per_shard) = &layout.shards
         && !matches!(format, Format::Zarr2 | Format::N5)
     {
-        builder = builder.shards(layout.chunks.iter().zip(per_shard).map(|(a, b)| a * b).collect::<Vec<_>>());
+        builder = builder.shards(
+            layout
+                .chunks
+                .iter()
+                .zip(per_shard)
+                .map(|(a, b)| a * b)
+                .collect::<Vec<_>>(),
+        );
     }
     let mut codecs = Vec::new();
     if format == Format::Zarr3 && layout.order == Order::C {
@@ -158,16 +194,21 @@ fn create<T: PlainElement>(layout: &Layout, fill: T) -> Array<T> {
         (Compression::None, _) => {}
         (Compression::Zstd, Format::DraftA) | (Compression::Gzip, _) => codecs.push(codec::gzip(1)),
         (Compression::Zstd, _) => codecs.push(codec::zstd(1)),
-        (Compression::Blosc, _) => {
-            codecs.push(codec::blosc(codec::BloscCname::Lz4, 5, codec::BloscShuffle::Byte))
-        }
+        (Compression::Blosc, _) => codecs.push(codec::blosc(
+            codec::BloscCname::Lz4,
+            5,
+            codec::BloscShuffle::Byte,
+        )),
         (Compression::Crc32c, Format::Zarr3) => codecs.push(codec::crc32c()),
         (Compression::Bz2, Format::Zarr2 | Format::N5 | Format::DraftB) => {
             codecs.push(codec::CodecConfig::Bz2 { level: 9 }.into())
         }
         (Compression::Crc32c | Compression::Bz2, _) => {}
     }
-    builder.codecs(codecs).create((&storage, "a")).expect("the layout can be expressed")
+    builder
+        .codecs(codecs)
+        .create((&storage, "a"))
+        .expect("the layout can be expressed")
 }
 
 /// Writes and reads in random places, and the same in an ndarray; both must agree at every step.
@@ -177,7 +218,11 @@ fn agree<T: PlainElement + Default + PartialEq + std::fmt::Debug>(
     value: impl Fn(usize) -> T,
     fill: T,
 ) -> TestCaseResult {
-    let fill = if layout.format == Format::N5 { T::default() } else { fill };
+    let fill = if layout.format == Format::N5 {
+        T::default()
+    } else {
+        fill
+    };
     let array = create(layout, fill);
     let shape: Vec<usize> = layout.shape.iter().map(|&n| n as usize).collect();
     let mut model = ArrayD::from_elem(IxDyn(&shape), fill);
@@ -192,21 +237,32 @@ fn agree<T: PlainElement + Default + PartialEq + std::fmt::Debug>(
             value(next)
         });
         let data = target.to_owned();
-        array.write(&written[..], &data).map_err(|error| TestCaseError::fail(format!("write {error:?}")))?;
+        array
+            .write(&written[..], &data)
+            .map_err(|error| TestCaseError::fail(format!("write {error:?}")))?;
 
-        let whole = array.read(..).map_err(|error| TestCaseError::fail(format!("read {error:?}")))?;
+        let whole = array
+            .read(..)
+            .map_err(|error| TestCaseError::fail(format!("read {error:?}")))?;
         prop_assert_eq!(&whole, &model);
 
         let read = elems(read, &layout.shape);
         let slice: SliceInfo<_, IxDyn, IxDyn> =
             SliceInfo::try_from(read.clone()).expect("any list of elements");
         let expected = model.slice(slice).to_owned();
-        let part = array.read(&read[..]).map_err(|error| TestCaseError::fail(format!("read {error:?}")))?;
+        let part = array
+            .read(&read[..])
+            .map_err(|error| TestCaseError::fail(format!("read {error:?}")))?;
         prop_assert_eq!(&part, &expected);
         prop_assert!(part.is_standard_layout());
 
         // Several at once: within one chunk, across several, and empty.
-        let selections = [&read[..], &written, &read, &elems(&[Pick::Index(0); 4], &layout.shape)];
+        let selections = [
+            &read[..],
+            &written,
+            &read,
+            &elems(&[Pick::Index(0); 4], &layout.shape),
+        ];
         let many = array
             .read_many(selections)
             .map_err(|error| TestCaseError::fail(format!("read_many {error:?}")))?;
@@ -227,7 +283,8 @@ fn agree<T: PlainElement + Default + PartialEq + std::fmt::Debug>(
             .map_err(|error| TestCaseError::fail(format!("read_into {error:?}")))?;
         prop_assert_eq!(&view, &expected);
 
-        let again = ndzarr_store::block_on(asynchronous::Array::from(array.clone()).read(&read[..]));
+        let again =
+            ndzarr_store::block_on(asynchronous::Array::from(array.clone()).read(&read[..]));
         prop_assert_eq!(
             &again.map_err(|error| TestCaseError::fail(format!("read_async {error:?}")))?,
             &expected

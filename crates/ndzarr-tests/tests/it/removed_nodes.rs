@@ -11,7 +11,13 @@ use ndzarr::{Array, Error, ErrorKind, Format, FsStore, Group, MemoryStore, Stora
 use ndzarr_testkit::forward;
 use serde_json::json;
 
-const FORMATS: [Format; 5] = [Format::Zarr2, Format::Zarr3, Format::N5, Format::DraftA, Format::DraftB];
+const FORMATS: [Format; 5] = [
+    Format::Zarr2,
+    Format::Zarr3,
+    Format::N5,
+    Format::DraftA,
+    Format::DraftB,
+];
 
 fn in_every_format(test: impl Fn(Format, &Storage)) {
     for format in FORMATS {
@@ -25,7 +31,9 @@ fn in_every_format(test: impl Fn(Format, &Storage)) {
 fn a_removed_array_stays_removed() {
     in_every_format(|format, storage| {
         let root = Group::create(storage, format).expect("a new group");
-        let mut a = root.create_array("a", Array::<u8>::builder([4])).expect("a new array");
+        let mut a = root
+            .create_array("a", Array::<u8>::builder([4]))
+            .expect("a new array");
         root.erase("a").expect("it exists");
         let errors = [
             a.merge_attributes(json!({"x": 1})).expect_err("it is gone"),
@@ -36,7 +44,8 @@ fn a_removed_array_stays_removed() {
             assert_eq!(error.kind(), ErrorKind::NotFound, "{format}: {error:?}");
         }
         assert!(root.children().expect("a listing").is_empty(), "{format}");
-        root.create_group("a").expect("there is room for another node");
+        root.create_group("a")
+            .expect("there is room for another node");
     });
 }
 
@@ -98,17 +107,35 @@ fn a_node_that_is_removed_meanwhile_leaves_nothing() {
             let folder = tempfile::tempdir().expect("a folder");
             let root = Group::create(folder.path(), format).expect("a new group");
             let rival = Arc::new(Mutex::new(None::<Rival>));
-            let store = Interrupted { inner: FsStore::new(folder.path()), rival: Arc::clone(&rival) };
+            let store = Interrupted {
+                inner: FsStore::new(folder.path()),
+                rival: Arc::clone(&rival),
+            };
             let builder = Array::<u8>::builder([4]).chunks([2]);
-            let builder = if has_shards { builder.shards([4]) } else { builder };
+            let builder = if has_shards {
+                builder.shards([4])
+            } else {
+                builder
+            };
             root.create_array("a", builder).expect("a new array");
             let mut a = Array::<u8>::open((Storage::blocking(store), "a")).expect("opens");
             let eraser = root.clone();
-            *rival.lock().expect("no panic") = Some(Box::new(move || eraser.erase("a").expect("it exists")));
+            *rival.lock().expect("no panic") =
+                Some(Box::new(move || eraser.erase("a").expect("it exists")));
             let error = change(&mut a).expect_err("it is gone");
-            assert_eq!(error.kind(), ErrorKind::NotFound, "{format} {name}: {error:?}");
-            assert!(rival.lock().expect("no panic").is_none(), "{format} {name}: no lock was taken");
-            assert!(root.children().expect("a listing").is_empty(), "{format} {name}");
+            assert_eq!(
+                error.kind(),
+                ErrorKind::NotFound,
+                "{format} {name}: {error:?}"
+            );
+            assert!(
+                rival.lock().expect("no panic").is_none(),
+                "{format} {name}: no lock was taken"
+            );
+            assert!(
+                root.children().expect("a listing").is_empty(),
+                "{format} {name}"
+            );
             let left = nodes_left(folder.path());
             assert_eq!(left, [""; 0], "{format} {name}");
         }
@@ -139,18 +166,29 @@ impl Store for Moment {
 fn a_document_that_is_missing_for_a_moment_is_not_gone() {
     let folder = tempfile::tempdir().expect("a folder");
     let is_missing = Arc::new(AtomicBool::new(false));
-    let store = Moment { inner: FsStore::new(folder.path()), is_missing: Arc::clone(&is_missing) };
-    let a = Array::<u8>::builder([4]).chunks([2]).create((Storage::blocking(store), "a"));
+    let store = Moment {
+        inner: FsStore::new(folder.path()),
+        is_missing: Arc::clone(&is_missing),
+    };
+    let a = Array::<u8>::builder([4])
+        .chunks([2])
+        .create((Storage::blocking(store), "a"));
     let mut a = a.expect("a new array");
-    let changes: [Change; 3] =
-        [|a| a.merge_attributes(json!({"x": 1})), |a| a.resize([2]), |a| a.append(0, &arr1(&[1]))];
+    let changes: [Change; 3] = [
+        |a| a.merge_attributes(json!({"x": 1})),
+        |a| a.resize([2]),
+        |a| a.append(0, &arr1(&[1])),
+    ];
     for change in changes {
         is_missing.store(true, Ordering::SeqCst);
         change(&mut a).expect("it exists");
         assert!(!is_missing.load(Ordering::SeqCst), "it was not read");
     }
     let a = Array::<u8>::open((folder.path(), "a")).expect("it exists");
-    assert_eq!((a.shape(), a.attributes()["x"].as_u64()), (&[3][..], Some(1)));
+    assert_eq!(
+        (a.shape(), a.attributes()["x"].as_u64()),
+        (&[3][..], Some(1))
+    );
 }
 
 /// Everything below a folder with `a` as a part of its path.
@@ -158,7 +196,10 @@ fn nodes_left(folder: &std::path::Path) -> Vec<String> {
     let mut left = Vec::new();
     for entry in std::fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
-        if path.file_name().is_some_and(|name| name == "a" || name.to_string_lossy().starts_with("a.")) {
+        if path
+            .file_name()
+            .is_some_and(|name| name == "a" || name.to_string_lossy().starts_with("a."))
+        {
             left.push(path.display().to_string());
         } else if path.is_dir() {
             left.extend(nodes_left(&path));

@@ -20,7 +20,9 @@ impl ReportsWaits {
     }
 
     fn reported<T>(&self, wait: Wait<'_>, call: impl FnOnce(Wait<'_>) -> T) -> T {
-        let Wait::While(goes_on) = wait else { return call(wait) };
+        let Wait::While(goes_on) = wait else {
+            return call(wait);
+        };
         call(Wait::While(&|| {
             // The receiver may be gone by the last of these.
             let _ = self.waits.send(());

@@ -48,12 +48,16 @@ fn a_full_chunk_write_reads_nothing() {
         store.reset();
         array.write(.., &filled(&[7, 7])).expect("a write");
         // A chunk at the edge that is covered up to the array's end counts as full.
-        array.write(s![4..7, 4..7], &Array2::ones((3, 3))).expect("a write");
+        array
+            .write(s![4..7, 4..7], &Array2::ones((3, 3)))
+            .expect("a write");
         let counts = store.counts();
         assert_eq!(counts.fetches, 0, "{counts:?}");
         assert_eq!(counts.puts, 5, "{counts:?}");
         store.reset();
-        array.write(s![4..6, 4..7], &Array2::ones((2, 3))).expect("a write");
+        array
+            .write(s![4..6, 4..7], &Array2::ones((2, 3)))
+            .expect("a write");
         assert_eq!(store.counts().fetches, 1, "a partial write reads once");
     }
 }
@@ -77,14 +81,24 @@ fn one_inner_chunk_is_two_ranges_in_two_requests_and_one_when_the_index_is_known
 
     // Another writer replaces the shard: one request detects it, two more read the new one.
     let other = Array::<u16>::open((&storage, "a")).expect("the array");
-    other.write(.., &Array2::from_elem((8, 8), 5).into_dyn()).expect("a write");
+    other
+        .write(.., &Array2::from_elem((8, 8), 5).into_dyn())
+        .expect("a write");
     store.reset();
-    assert_eq!(array.read(s![0, 0..3]).expect("a read"), Array1::from_elem(3, 5));
+    assert_eq!(
+        array.read(s![0, 0..3]).expect("a read"),
+        Array1::from_elem(3, 5)
+    );
     assert_eq!(store.counts().fetches, 3, "{:?}", store.counts());
 
     // And erases it.
-    other.write(.., &Array2::zeros((8, 8)).into_dyn()).expect("a write");
-    assert_eq!(array.read(s![0, 0..3]).expect("a read"), Array1::<u16>::zeros(3));
+    other
+        .write(.., &Array2::zeros((8, 8)).into_dyn())
+        .expect("a write");
+    assert_eq!(
+        array.read(s![0, 0..3]).expect("a read"),
+        Array1::<u16>::zeros(3)
+    );
 }
 
 #[test]
@@ -100,7 +114,8 @@ fn neighbouring_inner_chunks_come_in_one_range() {
 /// A shard of shards: 16 in 2 of 8, each in 2 of 4, as far as `levels` goes.
 fn nested(storage: &Storage, levels: usize) -> AnyArray {
     let bytes = json!([{"name": "bytes", "configuration": {"endian": "little"}}]);
-    let index = json!([{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]);
+    let index =
+        json!([{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]);
     let mut codecs = bytes;
     for level in 0..levels {
         codecs = json!([{"name": "sharding_indexed", "configuration": {
@@ -123,14 +138,26 @@ fn nested(storage: &Storage, levels: usize) -> AnyArray {
 fn nested_shards_cost_one_more_request_for_each_level() {
     for levels in 1..4 {
         let (store, storage) = counting();
-        nested(&storage, levels).typed::<u16>().expect("u16").write(.., &filled(&[16])).expect("a write");
+        nested(&storage, levels)
+            .typed::<u16>()
+            .expect("u16")
+            .write(.., &filled(&[16]))
+            .expect("a write");
         let array = Array::<u16>::open((&storage, "nested")).expect("the array");
         store.reset();
         assert_eq!(array.read(s![5..7]).expect("a read"), ndarray::array![6, 7]);
-        assert_eq!(store.counts().fetches, levels as u64 + 1, "{levels} levels, cold");
+        assert_eq!(
+            store.counts().fetches,
+            levels as u64 + 1,
+            "{levels} levels, cold"
+        );
         store.reset();
         array.read(s![5..7]).expect("a read");
-        assert_eq!(store.counts().fetches, levels as u64, "{levels} levels, the outermost index known");
+        assert_eq!(
+            store.counts().fetches,
+            levels as u64,
+            "{levels} levels, the outermost index known"
+        );
     }
 }
 
@@ -146,7 +173,11 @@ fn a_partial_read_of_a_raw_chunk_fetches_windows() {
     let rows = array.read(s![500..510, ..]).expect("a read");
     assert_eq!(rows, filled(&[1000, 1000]).slice(s![500..510, ..]));
     let counts = store.counts();
-    assert_eq!((counts.fetches, counts.ranges, counts.bytes_read), (1, 1, 20_000), "{counts:?}");
+    assert_eq!(
+        (counts.fetches, counts.ranges, counts.bytes_read),
+        (1, 1, 20_000),
+        "{counts:?}"
+    );
     store.reset();
     let corner = array.read(s![0..2, 0..2]).expect("a read");
     assert_eq!(corner, filled(&[1000, 1000]).slice(s![0..2, 0..2]));
@@ -156,18 +187,37 @@ fn a_partial_read_of_a_raw_chunk_fetches_windows() {
 #[test]
 fn fill_is_not_stored_and_what_becomes_fill_is_erased() {
     let store = MemoryStore::new();
-    let array = Array::<f32>::builder([4]).chunks([2]).create((&store, "a")).expect("a new array");
-    array.write(.., &ndarray::array![0.0, 0.0, 1.0, 0.0].into_dyn()).expect("a write");
+    let array = Array::<f32>::builder([4])
+        .chunks([2])
+        .create((&store, "a"))
+        .expect("a new array");
+    array
+        .write(.., &ndarray::array![0.0, 0.0, 1.0, 0.0].into_dyn())
+        .expect("a write");
     assert_eq!(store.get("a/c/0"), None);
     assert!(store.get("a/c/1").is_some());
-    array.write(s![2..3], &ndarray::array![0.0]).expect("a write");
-    assert_eq!(store.get("a/c/1"), None, "a chunk that becomes all fill is erased");
+    array
+        .write(s![2..3], &ndarray::array![0.0])
+        .expect("a write");
+    assert_eq!(
+        store.get("a/c/1"),
+        None,
+        "a chunk that becomes all fill is erased"
+    );
     // Bit by bit: negative zero is not the fill value (V3-T11, V2-T14).
-    array.write(s![0..2], &ndarray::array![-0.0, 0.0]).expect("a write");
-    assert_eq!(store.get("a/c/0").as_deref(), Some(&[0, 0, 0, 0x80, 0, 0, 0, 0][..]));
+    array
+        .write(s![0..2], &ndarray::array![-0.0, 0.0])
+        .expect("a write");
+    assert_eq!(
+        store.get("a/c/0").as_deref(),
+        Some(&[0, 0, 0, 0x80, 0, 0, 0, 0][..])
+    );
 
     let storing = RunOptions::default().store_fill_chunks();
-    array.with_options(storing).write(.., &Array1::zeros(4).into_dyn()).expect("a write");
+    array
+        .with_options(storing)
+        .write(.., &Array1::zeros(4).into_dyn())
+        .expect("a write");
     assert!(store.get("a/c/0").is_some() && store.get("a/c/1").is_some());
 }
 
@@ -190,7 +240,10 @@ fn requests_to_an_asynchronous_store_overlap_up_to_the_limit() {
     // Counted in polls, not in time, which depends on how busy the machine is.
     let store = Arc::new(AsyncMemoryStore::new(Latency::default()).with_polls(1000));
     let storage = Storage::asynchronous(Arc::clone(&store));
-    let array = Array::<u16>::builder([64, 8]).chunks([1, 8]).create((&storage, "a")).expect("a new array");
+    let array = Array::<u16>::builder([64, 8])
+        .chunks([1, 8])
+        .create((&storage, "a"))
+        .expect("a new array");
     array.write(.., &filled(&[64, 8])).expect("a write");
     for limit in [1, 8, 64] {
         store.reset();
@@ -215,15 +268,26 @@ fn rs_32_an_array_in_an_asynchronous_store_is_opened_in_one_round() {
     for format in [Format::Zarr3, Format::Zarr2, Format::N5] {
         let store = Arc::new(AsyncMemoryStore::new(Latency::default()).with_polls(1000));
         let storage = Storage::asynchronous(Arc::clone(&store));
-        let mut array =
-            Array::<u16>::builder([8]).format(format).create((&storage, "a")).expect("a new array");
-        array.merge_attributes(json!({"of": "the array"})).expect("a new attribute");
+        let mut array = Array::<u16>::builder([8])
+            .format(format)
+            .create((&storage, "a"))
+            .expect("a new array");
+        array
+            .merge_attributes(json!({"of": "the array"}))
+            .expect("a new attribute");
         store.reset();
         let opened = Array::<u16>::open((&storage, "a")).expect("the array");
-        assert_eq!((opened.format(), &opened.attributes()["of"]), (format, &json!("the array")));
+        assert_eq!(
+            (opened.format(), &opened.attributes()["of"]),
+            (format, &json!("the array"))
+        );
         // All at once, and none later: each is one of the requests that were under way together.
         let counts = store.counts();
-        assert_eq!((counts.fetches, counts.max_in_flight), (most, most), "{format}: {counts:?}");
+        assert_eq!(
+            (counts.fetches, counts.max_in_flight),
+            (most, most),
+            "{format}: {counts:?}"
+        );
         assert_eq!((counts.looks, counts.lists), (0, 0), "{format}: {counts:?}");
     }
 }
@@ -233,7 +297,9 @@ fn rs_32_an_array_in_an_asynchronous_store_is_opened_in_one_round() {
 fn rs_50_the_limit_in_bytes_counts_what_is_fetched() {
     let store = Arc::new(AsyncMemoryStore::new(Latency::default()).with_polls(1000));
     let storage = Storage::asynchronous(Arc::clone(&store));
-    let array = Array::<u16>::builder([8, 64]).chunks([8, 1]).codecs([codec::zstd(1)]);
+    let array = Array::<u16>::builder([8, 64])
+        .chunks([8, 1])
+        .codecs([codec::zstd(1)]);
     let array = array.create((&storage, "a")).expect("a new array");
     array.write(.., &filled(&[8, 64])).expect("a write");
     store.reset();
@@ -248,20 +314,37 @@ fn rs_50_the_limit_in_bytes_counts_what_is_fetched() {
 fn a_batch_of_reads_has_the_limits_of_one() {
     let store = Arc::new(AsyncMemoryStore::new(Latency::default()).with_polls(1000));
     let storage = Storage::asynchronous(Arc::clone(&store));
-    let array = Array::<u16>::builder([64, 8]).chunks([1, 8]).create((&storage, "a")).expect("a new array");
+    let array = Array::<u16>::builder([64, 8])
+        .chunks([1, 8])
+        .create((&storage, "a"))
+        .expect("a new array");
     array.write(.., &filled(&[64, 8])).expect("a write");
     store.reset();
     let options = RunOptions::default().requests_in_flight(3.try_into().expect("not 0"));
     // Regions of one chunk, and of several. Rows 4, 6, 12 and 14 are in several.
-    let regions: Vec<[std::ops::Range<u64>; 2]> =
-        (0..16).map(|i| if i % 2 == 0 { [i..i + 1, 0..8] } else { [i * 4..i * 4 + 4, 0..8] }).collect();
-    let parts = array.with_options(options).read_many(regions.clone()).expect("a read");
+    let regions: Vec<[std::ops::Range<u64>; 2]> = (0..16)
+        .map(|i| {
+            if i % 2 == 0 {
+                [i..i + 1, 0..8]
+            } else {
+                [i * 4..i * 4 + 4, 0..8]
+            }
+        })
+        .collect();
+    let parts = array
+        .with_options(options)
+        .read_many(regions.clone())
+        .expect("a read");
     for (part, [rows, _]) in parts.iter().zip(&regions) {
         let (start, end) = (rows.start as usize, rows.end as usize);
         assert_eq!(part, filled(&[64, 8]).slice(ndarray::s![start..end, ..]));
     }
     let counts = store.counts();
-    assert_eq!((counts.fetches, counts.max_in_flight), (8 - 4 + 8 * 4, 3), "{counts:?}");
+    assert_eq!(
+        (counts.fetches, counts.max_in_flight),
+        (8 - 4 + 8 * 4, 3),
+        "{counts:?}"
+    );
 }
 
 #[test]
@@ -269,23 +352,40 @@ fn progress_is_reported_and_cancelling_stops() {
     use ndzarr::{Cancel, ErrorKind};
     use std::sync::Mutex;
     let store = MemoryStore::new();
-    let array = Array::<u16>::builder([16]).chunks([1]).create((&store, "a")).expect("a new array");
+    let array = Array::<u16>::builder([16])
+        .chunks([1])
+        .create((&store, "a"))
+        .expect("a new array");
     let seen = Arc::new(Mutex::new(Vec::new()));
     let cancel = Cancel::new();
     let reports = Arc::clone(&seen);
     let stop = cancel.clone();
-    let options = RunOptions::default().threads(std::num::NonZeroUsize::new(1)).cancel(cancel).progress(
-        move |progress| {
-            reports.lock().expect("no panic before").push((progress.done, progress.total));
+    let options = RunOptions::default()
+        .threads(std::num::NonZeroUsize::new(1))
+        .cancel(cancel)
+        .progress(move |progress| {
+            reports
+                .lock()
+                .expect("no panic before")
+                .push((progress.done, progress.total));
             if progress.done == 3 {
                 stop.cancel();
             }
-        },
-    );
-    let error = array.clone().with_options(options).write(.., &filled(&[16])).expect_err("it was cancelled");
+        });
+    let error = array
+        .clone()
+        .with_options(options)
+        .write(.., &filled(&[16]))
+        .expect_err("it was cancelled");
     assert_eq!(error.kind(), ErrorKind::Cancelled);
-    assert_eq!(*seen.lock().expect("no panic before"), [(1, 16), (2, 16), (3, 16)]);
-    assert_eq!(array.read(s![0..4]).expect("a read"), ndarray::array![1, 2, 3, 0]);
+    assert_eq!(
+        *seen.lock().expect("no panic before"),
+        [(1, 16), (2, 16), (3, 16)]
+    );
+    assert_eq!(
+        array.read(s![0..4]).expect("a read"),
+        ndarray::array![1, 2, 3, 0]
+    );
 }
 
 /// Issue 5: opening one array opens at most three files, whatever format it has.
@@ -296,18 +396,32 @@ fn opening_an_array_by_its_path_reads_three_documents_at_most() {
             let (store, storage) = counting();
             // Below the root, the groups on the way to it have documents.
             if path.contains('/') {
-                let mut group = ndzarr::Group::create((&storage, "deep/below"), format).expect("a new group");
-                group.merge_attributes(json!({"of": "the group"})).expect("a new attribute");
+                let mut group =
+                    ndzarr::Group::create((&storage, "deep/below"), format).expect("a new group");
+                group
+                    .merge_attributes(json!({"of": "the group"}))
+                    .expect("a new attribute");
             }
-            let mut array =
-                Array::<u16>::builder([8]).format(format).create((&storage, path)).expect("a new array");
-            array.merge_attributes(json!({"of": "the array"})).expect("a new attribute");
+            let mut array = Array::<u16>::builder([8])
+                .format(format)
+                .create((&storage, path))
+                .expect("a new array");
+            array
+                .merge_attributes(json!({"of": "the array"}))
+                .expect("a new attribute");
             store.reset();
             let opened = Array::<u16>::open((&storage, path)).expect("the array");
-            assert_eq!((opened.format(), &opened.attributes()["of"]), (format, &json!("the array")));
+            assert_eq!(
+                (opened.format(), &opened.attributes()["of"]),
+                (format, &json!("the array"))
+            );
             let counts = store.counts();
             assert!(counts.fetches <= most, "{format} {path:?}: {counts:?}");
-            assert_eq!((counts.lists, counts.locks), (0, 0), "{format} {path:?}: {counts:?}");
+            assert_eq!(
+                (counts.lists, counts.locks),
+                (0, 0),
+                "{format} {path:?}: {counts:?}"
+            );
         }
     }
 }

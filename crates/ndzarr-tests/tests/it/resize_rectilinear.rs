@@ -11,7 +11,10 @@ fn one_of_four() -> ChunkEdges {
 
 /// One shard of four elements, in inner chunks of two.
 fn sharded(storage: &Storage) -> Array<u8> {
-    let array = Array::<u8>::builder([4]).chunks([2]).shards([4]).chunk_edges([one_of_four()]);
+    let array = Array::<u8>::builder([4])
+        .chunks([2])
+        .shards([4])
+        .chunk_edges([one_of_four()]);
     let array = array.create((storage, "a")).expect("a new array");
     array.fill(.., 7).expect("a write");
     array
@@ -30,7 +33,9 @@ fn in_every_store(test: impl Fn(&Storage)) {
     let folder = tempfile::tempdir().expect("a folder");
     test(&Storage::folder(folder.path()));
     test(&Storage::from(MemoryStore::new()));
-    test(&Storage::asynchronous(AsyncMemoryStore::new(Latency::default())));
+    test(&Storage::asynchronous(AsyncMemoryStore::new(
+        Latency::default(),
+    )));
 }
 
 /// Inner chunks divide every shard; edges may end beyond the array.
@@ -42,7 +47,10 @@ fn v3_098_a_new_shard_holds_whole_inner_chunks() {
     let document: Value =
         serde_json::from_slice(&store.get("a/zarr.json").expect("a document")).expect("JSON");
     assert_eq!(document["shape"], json!([7]));
-    assert_eq!(document["chunk_grid"]["configuration"]["chunk_shapes"], json!([[4, 4]]));
+    assert_eq!(
+        document["chunk_grid"]["configuration"]["chunk_shapes"],
+        json!([[4, 4]])
+    );
 }
 
 #[test]
@@ -51,7 +59,9 @@ fn sharded_arrays_open_after_resizing() {
         let mut array = sharded(storage);
         array.resize([7]).expect("a larger shape");
         assert_eq!(elements(&reopened(storage)), [7, 7, 7, 7, 0, 0, 0]);
-        array.write([5..7], &Array1::from_elem(2, 9)).expect("a write");
+        array
+            .write([5..7], &Array1::from_elem(2, 9))
+            .expect("a write");
         assert_eq!(elements(&reopened(storage)), [7, 7, 7, 7, 0, 9, 9]);
         array.resize([4]).expect("the shape that it had");
         assert_eq!(elements(&reopened(storage)), [7; 4]);
@@ -66,7 +76,9 @@ fn sharded_arrays_are_appended_to_by_any_number_of_elements() {
         let mut array = sharded(storage);
         let mut expected = vec![7; 4];
         for n in [3usize, 1, 2, 5] {
-            array.append(0, &Array1::from_elem(n, n as u8)).expect("an append");
+            array
+                .append(0, &Array1::from_elem(n, n as u8))
+                .expect("an append");
             expected.extend(vec![n as u8; n]);
             assert_eq!(elements(&reopened(storage)), expected);
         }
@@ -103,14 +115,26 @@ fn inner_chunks_divide_new_shards_along_each_axis() {
 fn a_refused_chunk_shape_leaves_the_document() {
     in_every_store(|storage| {
         let codecs = json!([{"name": "reshape", "configuration": {"shape": [2, 2]}}, "bytes"]);
-        let array = Array::<u8>::builder([4]).chunk_edges([one_of_four()]).codecs_json(codecs);
+        let array = Array::<u8>::builder([4])
+            .chunk_edges([one_of_four()])
+            .codecs_json(codecs);
         let mut array = array.create((storage, "a")).expect("a new array");
         array.fill(.., 7).expect("a write");
-        assert_eq!(array.resize([7]).expect_err("3 elements are not 2 by 2").kind(), ErrorKind::WrongShape);
-        let refused = array.append(0, &Array1::from_elem(3, 9)).expect_err("3 elements are not 2 by 2");
+        assert_eq!(
+            array
+                .resize([7])
+                .expect_err("3 elements are not 2 by 2")
+                .kind(),
+            ErrorKind::WrongShape
+        );
+        let refused = array
+            .append(0, &Array1::from_elem(3, 9))
+            .expect_err("3 elements are not 2 by 2");
         assert_eq!(refused.kind(), ErrorKind::WrongShape);
         assert_eq!(elements(&reopened(storage)), [7; 4]);
-        array.append(0, &Array1::from_elem(4, 9)).expect("4 elements are");
+        array
+            .append(0, &Array1::from_elem(4, 9))
+            .expect("4 elements are");
         assert_eq!(elements(&reopened(storage)), [7, 7, 7, 7, 9, 9, 9, 9]);
     });
 }
@@ -124,14 +148,21 @@ fn one_axis_grows_while_another_shrinks() {
             .fill_value(1);
         let mut array = array.create((storage, "a")).expect("a new array");
         array.fill(.., 7).expect("a write");
-        array.resize([6, 2]).expect("a shape that grows and shrinks");
+        array
+            .resize([6, 2])
+            .expect("a shape that grows and shrinks");
         array.resize([6, 4]).expect("a larger shape");
-        let expected =
-            Array2::from_shape_fn((6, 4), |(row, column)| if row < 4 && column < 2 { 7 } else { 1 });
+        let expected = Array2::from_shape_fn(
+            (6, 4),
+            |(row, column)| if row < 4 && column < 2 { 7 } else { 1 },
+        );
         let read: ArrayD<u8> = reopened(storage).read(..).expect("a read");
         assert_eq!(read, expected.into_dyn());
-        array.resize([2, 9]).expect("a shape that shrinks and grows");
-        let expected = ArrayD::from_shape_fn(IxDyn(&[2, 9]), |index| if index[1] < 2 { 7 } else { 1 });
+        array
+            .resize([2, 9])
+            .expect("a shape that shrinks and grows");
+        let expected =
+            ArrayD::from_shape_fn(IxDyn(&[2, 9]), |index| if index[1] < 2 { 7 } else { 1 });
         assert_eq!(reopened(storage).read(..).expect("a read"), expected);
     });
 }

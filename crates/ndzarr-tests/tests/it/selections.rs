@@ -12,7 +12,9 @@ use std::sync::Arc;
 use ndarray::{Array1, Array2, ArrayD, IxDyn, array};
 use ndzarr::asynchronous;
 use ndzarr::store::block_on;
-use ndzarr::{AnyArray, Array, DataType, Error, ErrorKind, Format, MemoryStore, Points, Storage, codec, s};
+use ndzarr::{
+    AnyArray, Array, DataType, Error, ErrorKind, Format, MemoryStore, Points, Storage, codec, s,
+};
 use ndzarr_testkit::CountingStore;
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -24,7 +26,8 @@ fn pick(len: usize) -> impl Strategy<Value = Pick> {
     let step = prop_oneof![1..5_isize, -5..0_isize];
     prop_oneof![
         (-n..n).prop_map(Pick::Index),
-        (-n..=n, prop::option::of(-n..=n), step).prop_map(|(start, end, step)| Pick::Range(start, end, step)),
+        (-n..=n, prop::option::of(-n..=n), step)
+            .prop_map(|(start, end, step)| Pick::Range(start, end, step)),
         prop::collection::vec(-n..n, 0..8).prop_map(Pick::List),
         prop::collection::vec(any::<bool>(), len).prop_map(Pick::Mask),
     ]
@@ -38,7 +41,12 @@ struct Form {
 }
 
 fn forms() -> impl Strategy<Value = Form> {
-    let formats = prop::sample::select(vec![Format::Zarr3, Format::Zarr2, Format::N5, Format::DraftA]);
+    let formats = prop::sample::select(vec![
+        Format::Zarr3,
+        Format::Zarr2,
+        Format::N5,
+        Format::DraftA,
+    ]);
     (formats, any::<bool>(), any::<bool>()).prop_map(|(format, sharded, compressed)| Form {
         format,
         sharded,
@@ -52,26 +60,54 @@ pub(crate) fn numbered(shape: &[usize]) -> ArrayD<i32> {
 }
 
 /// An array of `1, 2, 3 …`, with a chunk that is not stored.
-fn made(storage: &Storage, shape: &[usize], chunk: &[u64], form: Form) -> (Array<i32>, ArrayD<i32>) {
-    let builder = Array::<i32>::builder(shape).chunks(chunk).format(form.format);
+fn made(
+    storage: &Storage,
+    shape: &[usize],
+    chunk: &[u64],
+    form: Form,
+) -> (Array<i32>, ArrayD<i32>) {
+    let builder = Array::<i32>::builder(shape)
+        .chunks(chunk)
+        .format(form.format);
     let shards: Vec<u64> = chunk.iter().map(|n| n * 2).collect();
     let is_sharded = form.sharded && matches!(form.format, Format::Zarr3 | Format::DraftA);
-    let builder = if is_sharded { builder.shards(shards) } else { builder };
-    let builder = if form.compressed { builder.codecs([codec::gzip(1)]) } else { builder.codecs([]) };
+    let builder = if is_sharded {
+        builder.shards(shards)
+    } else {
+        builder
+    };
+    let builder = if form.compressed {
+        builder.codecs([codec::gzip(1)])
+    } else {
+        builder.codecs([])
+    };
     let named = matches!(form.format, Format::Zarr3 | Format::N5);
-    let builder = if named { builder.dimension_names(NAMES[..shape.len()].iter().copied()) } else { builder };
+    let builder = if named {
+        builder.dimension_names(NAMES[..shape.len()].iter().copied())
+    } else {
+        builder
+    };
     let array = builder.create((storage, "a")).expect("a new array");
     let mut all = numbered(shape);
     array.write(.., &all).expect("a write");
-    let first: Vec<_> = shape.iter().zip(chunk).map(|(&n, &len)| 0..(len * 2).min(n as u64)).collect();
+    let first: Vec<_> = shape
+        .iter()
+        .zip(chunk)
+        .map(|(&n, &len)| 0..(len * 2).min(n as u64))
+        .collect();
     array.fill(&first[..], 0).expect("a write");
-    all.slice_each_axis_mut(|axis| (0..first[axis.axis.index()].end as isize).into()).fill(0);
+    all.slice_each_axis_mut(|axis| (0..first[axis.axis.index()].end as isize).into())
+        .fill(0);
     (array, all)
 }
 
 fn shapes() -> impl Strategy<Value = (Vec<usize>, Vec<u64>)> {
-    (1..=3_usize)
-        .prop_flat_map(|n| (prop::collection::vec(1..14_usize, n), prop::collection::vec(1..5_u64, n)))
+    (1..=3_usize).prop_flat_map(|n| {
+        (
+            prop::collection::vec(1..14_usize, n),
+            prop::collection::vec(1..5_u64, n),
+        )
+    })
 }
 
 fn cases() -> impl Strategy<Value = (Vec<usize>, Vec<u64>, Vec<Pick>, Form)> {
@@ -85,7 +121,9 @@ fn cases() -> impl Strategy<Value = (Vec<usize>, Vec<u64>, Vec<Pick>, Form)> {
 fn read(array: &Array<i32>, picks: &[Pick]) -> Result<ArrayD<i32>, Error> {
     if array.dimension_names().is_some() {
         let named = picks.iter().zip(NAMES);
-        let by_name = named.fold(array.by_name(), |by_name, (pick, name)| pick.along(by_name, name));
+        let by_name = named.fold(array.by_name(), |by_name, (pick, name)| {
+            pick.along(by_name, name)
+        });
         return array.read(by_name);
     }
     array.read(Outer(picks))
@@ -207,30 +245,66 @@ proptest! {
 #[test]
 fn elements_of_every_kind_are_picked() {
     let storage = Storage::blocking(MemoryStore::new());
-    let texts = Array::<String>::builder([4]).chunks([3]).create((&storage, "texts")).expect("a new array");
-    texts.write(.., &["a", "bc", "", "d"].map(str::to_owned)).expect("a write");
-    assert_eq!(texts.read((vec![3, 1, 1],)).expect("a read").to_vec(), ["d", "bc", "bc"]);
-    texts.write(Points::new([[2], [0]]), &["x".to_owned(), "y".to_owned()]).expect("a write");
+    let texts = Array::<String>::builder([4])
+        .chunks([3])
+        .create((&storage, "texts"))
+        .expect("a new array");
+    texts
+        .write(.., &["a", "bc", "", "d"].map(str::to_owned))
+        .expect("a write");
     assert_eq!(
-        texts.read(Points::new([[0], [1], [2], [3]])).expect("a read").to_vec(),
+        texts.read((vec![3, 1, 1],)).expect("a read").to_vec(),
+        ["d", "bc", "bc"]
+    );
+    texts
+        .write(Points::new([[2], [0]]), &["x".to_owned(), "y".to_owned()])
+        .expect("a write");
+    assert_eq!(
+        texts
+            .read(Points::new([[0], [1], [2], [3]]))
+            .expect("a read")
+            .to_vec(),
         ["y", "bc", "x", "d"]
     );
 
-    let flags = Array::<bool>::builder([2, 2]).create((&storage, "flags")).expect("a new array");
-    flags.write(&array![[true, false], [false, true]], &[true, true]).expect("a write");
-    assert_eq!(flags.read(..).expect("a read"), array![[true, false], [false, true]].into_dyn());
+    let flags = Array::<bool>::builder([2, 2])
+        .create((&storage, "flags"))
+        .expect("a new array");
+    flags
+        .write(&array![[true, false], [false, true]], &[true, true])
+        .expect("a write");
+    assert_eq!(
+        flags.read(..).expect("a read"),
+        array![[true, false], [false, true]].into_dyn()
+    );
 
     let fields = [ndzarr::Field::new("id", DataType::UInt { bits: 8 })];
     let fields = DataType::Struct(ndzarr::StructType::new(fields).expect("one name"));
-    let stars = AnyArray::builder([3]).data_type(fields).create((&storage, "stars")).expect("a new array");
+    let stars = AnyArray::builder([3])
+        .data_type(fields)
+        .create((&storage, "stars"))
+        .expect("a new array");
     stars.write_bytes(&[0..3], &[7, 8, 9]).expect("a write");
     let ids: Array1<u8> = stars.read_field("id", (vec![2, 0],)).expect("a read");
     assert_eq!(ids.to_vec(), [9, 7]);
-    assert_eq!(stars.read_field::<u8, _>("id", Points::new([[1]])).expect("a read").to_vec(), [8]);
+    assert_eq!(
+        stars
+            .read_field::<u8, _>("id", Points::new([[1]]))
+            .expect("a read")
+            .to_vec(),
+        [8]
+    );
 
-    let point = Array::<u8>::builder([]).create((&storage, "point")).expect("a new array");
-    point.write(Points::new([[0_u8; 0].map(u64::from)]), &[5]).expect("a write");
-    assert_eq!(point.read(&ndarray::arr0(true)).expect("a read").to_vec(), [5]);
+    let point = Array::<u8>::builder([])
+        .create((&storage, "point"))
+        .expect("a new array");
+    point
+        .write(Points::new([[0_u8; 0].map(u64::from)]), &[5])
+        .expect("a write");
+    assert_eq!(
+        point.read(&ndarray::arr0(true)).expect("a read").to_vec(),
+        [5]
+    );
     assert_eq!(point.read(&ndarray::arr0(false)).expect("a read").len(), 0);
 }
 
@@ -238,7 +312,9 @@ fn elements_of_every_kind_are_picked() {
 fn what_does_not_fit_is_refused_before_anything_is_read() {
     let store = Arc::new(CountingStore::new(MemoryStore::new()));
     let storage = Storage::blocking(Arc::clone(&store));
-    let array = Array::<u8>::builder([4, 6]).chunks([2, 2]).dimension_names(["y", "x"]);
+    let array = Array::<u8>::builder([4, 6])
+        .chunks([2, 2])
+        .dimension_names(["y", "x"]);
     let array = array.create((&storage, "a")).expect("a new array");
     store.reset();
     let refused = |result: Result<(), Error>, words: &str| {
@@ -246,27 +322,86 @@ fn what_does_not_fit_is_refused_before_anything_is_read() {
         assert_eq!(error.kind(), ErrorKind::WrongShape, "{error}");
         assert!(error.to_string().contains(words), "{error}");
     };
-    refused(array.read((vec![0, 4], ..)).map(drop), "the index 4 does not fit axis 0 of length 4");
-    refused(array.read((.., vec![-7])).map(drop), "the index -7 does not fit axis 1 of length 6");
+    refused(
+        array.read((vec![0, 4], ..)).map(drop),
+        "the index 4 does not fit axis 0 of length 4",
+    );
+    refused(
+        array.read((.., vec![-7])).map(drop),
+        "the index -7 does not fit axis 1 of length 6",
+    );
     refused(
         array.read(s![u64::MAX, ..]).map(drop),
         "the index (out of range) does not fit axis 0 of length 4",
     );
-    refused(array.read(s![.., isize::MIN..]).map(drop), "the range (out of range).. does not fit axis 1");
-    refused(array.read(([true; 3], ..)).map(drop), "a mask of 3 elements for axis 0 of length 4");
-    refused(array.read(Points::new([[0, 0], [0, 6]])).map(drop), "the index 6 does not fit axis 1");
-    refused(array.read(Points::new([[0, 0, 0]])).map(drop), "points of 3 coordinates");
-    refused(array.read(Points::new([vec![0, 0], vec![1]])).map(drop), "points with 2 and with 1 coordinates");
-    refused(array.read(Points::by_axis([vec![0, 0], vec![1]])).map(drop), "points with 2 and with 1");
-    refused(array.read(Points::by_axis([[0; 0]; 3])).map(drop), "points of 3 coordinates");
-    refused(array.read(&Array2::from_elem((6, 4), true)).map(drop), "a mask of shape [6, 4]");
-    refused(array.write(Points::new([[0, 0]]), &[1, 2]), "an array of shape [2] for a selection of [1]");
-    refused(array.read(array.by_name().axis("z", 0)).map(drop), r#"no dimension "z" among "y", "x""#);
-    refused(array.read(array.by_name().axis("x", 0).axis("x", 1)).map(drop), "selected twice");
-    refused(array.blocks((0..3, ..)).map(drop), "0..3 does not fit axis 0 of length 2");
-    refused(array.blocks((vec![1, 0], ..)).map(drop), "an index or a range for each axis");
+    refused(
+        array.read(s![.., isize::MIN..]).map(drop),
+        "the range (out of range).. does not fit axis 1",
+    );
+    refused(
+        array.read(([true; 3], ..)).map(drop),
+        "a mask of 3 elements for axis 0 of length 4",
+    );
+    refused(
+        array.read(Points::new([[0, 0], [0, 6]])).map(drop),
+        "the index 6 does not fit axis 1",
+    );
+    refused(
+        array.read(Points::new([[0, 0, 0]])).map(drop),
+        "points of 3 coordinates",
+    );
+    refused(
+        array.read(Points::new([vec![0, 0], vec![1]])).map(drop),
+        "points with 2 and with 1 coordinates",
+    );
+    refused(
+        array.read(Points::by_axis([vec![0, 0], vec![1]])).map(drop),
+        "points with 2 and with 1",
+    );
+    refused(
+        array.read(Points::by_axis([[0; 0]; 3])).map(drop),
+        "points of 3 coordinates",
+    );
+    refused(
+        array.read(&Array2::from_elem((6, 4), true)).map(drop),
+        "a mask of shape [6, 4]",
+    );
+    refused(
+        array.write(Points::new([[0, 0]]), &[1, 2]),
+        "an array of shape [2] for a selection of [1]",
+    );
+    refused(
+        array.read(array.by_name().axis("z", 0)).map(drop),
+        r#"no dimension "z" among "y", "x""#,
+    );
+    refused(
+        array
+            .read(array.by_name().axis("x", 0).axis("x", 1))
+            .map(drop),
+        "selected twice",
+    );
+    refused(
+        array.blocks((0..3, ..)).map(drop),
+        "0..3 does not fit axis 0 of length 2",
+    );
+    refused(
+        array.blocks((vec![1, 0], ..)).map(drop),
+        "an index or a range for each axis",
+    );
     assert_eq!(store.reset().fetches, 0);
     array.fill(.., 3).expect("a write");
-    assert_eq!(array.read(array.blocks((1, 1..3)).expect("blocks")).expect("a read").shape(), [2, 4]);
-    assert_eq!(array.read(array.blocks((-1, ..0)).expect("blocks")).expect("a read").shape(), [2, 0]);
+    assert_eq!(
+        array
+            .read(array.blocks((1, 1..3)).expect("blocks"))
+            .expect("a read")
+            .shape(),
+        [2, 4]
+    );
+    assert_eq!(
+        array
+            .read(array.blocks((-1, ..0)).expect("blocks"))
+            .expect("a read")
+            .shape(),
+        [2, 0]
+    );
 }

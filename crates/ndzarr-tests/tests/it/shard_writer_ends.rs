@@ -9,11 +9,17 @@ use crate::shard_writer::{storages, temporaries};
 type End = fn(ShardWriter<u8>) -> Result<(), Error>;
 
 /// The ways to end a writer.
-const ENDS: [End; 2] =
-    [|writer| writer.finish(), |writer| block_on(asynchronous::ShardWriter::from(writer).finish())];
+const ENDS: [End; 2] = [
+    |writer| writer.finish(),
+    |writer| block_on(asynchronous::ShardWriter::from(writer).finish()),
+];
 
 fn line(format: Format, storage: &Storage) -> Array<u8> {
-    let builder = Array::<u8>::builder([64]).chunks([4]).shards([16]).format(format).overwrite();
+    let builder = Array::<u8>::builder([64])
+        .chunks([4])
+        .shards([16])
+        .format(format)
+        .overwrite();
     builder.create((storage, "a")).expect("a new array")
 }
 
@@ -24,9 +30,13 @@ fn a_shard_that_was_cut_off_is_not_stored() {
         for (name, storage) in storages(folder.path()) {
             for finish in ENDS {
                 // The whole shard is cut off, a part of it, or nothing.
-                for (len, shard, fits) in
-                    [(8, 3, false), (56, 3, false), (20, 1, false), (20, 0, true), (64, 3, true)]
-                {
+                for (len, shard, fits) in [
+                    (8, 3, false),
+                    (56, 3, false),
+                    (20, 1, false),
+                    (20, 0, true),
+                    (64, 3, true),
+                ] {
                     let mut a = line(format, &storage);
                     let stale = a.clone();
                     a.fill(.., 1).expect("a write");
@@ -36,15 +46,22 @@ fn a_shard_that_was_cut_off_is_not_stored() {
                     for writer in [early, late] {
                         for inner in writer.chunks() {
                             let data = ArrayD::from_elem(IxDyn(&[4]), 9);
-                            writer.write_chunk(&inner.index, &data).expect("an inner chunk");
+                            writer
+                                .write_chunk(&inner.index, &data)
+                                .expect("an inner chunk");
                         }
                         match finish(writer) {
-                            Ok(()) => assert!(fits, "{name} {format}: [{shard}] of {len} is stored"),
+                            Ok(()) => {
+                                assert!(fits, "{name} {format}: [{shard}] of {len} is stored")
+                            }
                             Err(error) => {
                                 assert!(!fits, "{name} {format}: [{shard}] of {len}: {error}");
                                 assert_eq!(error.kind(), ErrorKind::WrongShape, "{error}");
                                 let message = error.to_string();
-                                assert!(message.contains(&format!("resized to [{len}]")), "{message}");
+                                assert!(
+                                    message.contains(&format!("resized to [{len}]")),
+                                    "{message}"
+                                );
                             }
                         }
                     }
@@ -52,7 +69,11 @@ fn a_shard_that_was_cut_off_is_not_stored() {
                     a.resize([64]).expect("a resize");
                     for (i, &value) in a.read([0..64]).expect("elements").iter().enumerate() {
                         let is_given = fits && (i as u64) / 16 == shard;
-                        let expected = if is_given { 9 } else { u8::from((i as u64) < len) };
+                        let expected = if is_given {
+                            9
+                        } else {
+                            u8::from((i as u64) < len)
+                        };
                         assert_eq!(value, expected, "{name} {format}: element {i} after {len}");
                     }
                 }
@@ -74,11 +95,19 @@ fn a_shard_of_a_removed_array_is_not_stored() {
             for writer in [early, late] {
                 // The temporary of the first may be gone.
                 let _ = writer.write_chunk(&[0], &ArrayD::from_elem(IxDyn(&[4]), 9));
-                assert_eq!(finish(writer).map_err(|error| error.kind()), Err(ErrorKind::NotFound), "{name}");
+                assert_eq!(
+                    finish(writer).map_err(|error| error.kind()),
+                    Err(ErrorKind::NotFound),
+                    "{name}"
+                );
             }
             assert!(root.walk().expect("a listing").is_empty(), "{name}");
             let a = line(Format::Zarr3, &storage);
-            assert_eq!(a.read([0..64]).expect("elements").iter().max(), Some(&0), "{name}");
+            assert_eq!(
+                a.read([0..64]).expect("elements").iter().max(),
+                Some(&0),
+                "{name}"
+            );
             root.erase("a").expect("it exists");
         }
     }

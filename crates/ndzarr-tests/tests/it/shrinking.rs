@@ -5,7 +5,8 @@ use std::error::Error;
 use ndarray::{Array1, array};
 use ndzarr::store::StoreError;
 use ndzarr::{
-    AnyArray, Array, ArrayBuilder, Cancel, ErrorKind, Format, FsStore, MemoryStore, RunOptions, Storage,
+    AnyArray, Array, ArrayBuilder, Cancel, ErrorKind, Format, FsStore, MemoryStore, RunOptions,
+    Storage,
 };
 use ndzarr_testkit::{Call, FaultStore};
 
@@ -15,7 +16,12 @@ type Outcome = Result<(), Box<dyn Error>>;
 /// the next three.
 fn layouts() -> Vec<(&'static str, ArrayBuilder<u16>)> {
     let plain = |format| Array::<u16>::builder([40]).chunks([8]).format(format);
-    let sharded = |format| Array::<u16>::builder([40]).chunks([2]).shards([8]).format(format);
+    let sharded = |format| {
+        Array::<u16>::builder([40])
+            .chunks([2])
+            .shards([8])
+            .format(format)
+    };
     vec![
         ("v2", plain(Format::Zarr2)),
         ("v3", plain(Format::Zarr3)),
@@ -34,10 +40,22 @@ fn a_broken_chunk_at_the_end_stops_shrinking_before_anything_is_removed() -> Out
         let mut a = builder.create((&store, "a"))?;
         a.write([0..40], &Array1::from_iter(1..41))?;
         store.set(&a.units().key(&[1]), "odd")?;
-        let before: Vec<_> = store.keys().iter().map(|key| (key.clone(), store.get(key))).collect();
+        let before: Vec<_> = store
+            .keys()
+            .iter()
+            .map(|key| (key.clone(), store.get(key)))
+            .collect();
         let error = a.resize([12]).expect_err("it cannot be trimmed");
-        assert_eq!((error.kind(), error.chunk()), (ErrorKind::Corrupt, Some(&[1][..])), "{name}");
-        let after: Vec<_> = store.keys().iter().map(|key| (key.clone(), store.get(key))).collect();
+        assert_eq!(
+            (error.kind(), error.chunk()),
+            (ErrorKind::Corrupt, Some(&[1][..])),
+            "{name}"
+        );
+        let after: Vec<_> = store
+            .keys()
+            .iter()
+            .map(|key| (key.clone(), store.get(key)))
+            .collect();
         assert_eq!((after, a.shape()), (before, &[40][..]), "{name}");
         // Overwriting it allows the shrink.
         a.fill([8..16], 3)?;
@@ -53,7 +71,10 @@ fn a_broken_chunk_at_the_end_stops_shrinking_before_anything_is_removed() -> Out
 #[test]
 fn an_n5_block_of_varying_length_stays_as_it_is() -> Outcome {
     let store = MemoryStore::new();
-    let mut a = Array::<u8>::builder([40]).chunks([8]).format(Format::N5).create((&store, "a"))?;
+    let mut a = Array::<u8>::builder([40])
+        .chunks([8])
+        .format(Format::N5)
+        .create((&store, "a"))?;
     a.fill([0..40], 1)?;
     // Mode 1, one dimension of 8, 3 elements.
     let block = [&[0u8, 1, 0, 1, 0, 0, 0, 8, 0, 0, 0, 3][..], &[7, 8, 9]].concat();
@@ -100,13 +121,20 @@ fn a_stopped_shrinking_goes_on() -> Outcome {
             );
             let found = a.read([0..n])?;
             assert!(
-                found.iter().zip(1..).all(|(&e, i)| e == i || i > 12 && e == 0),
+                found
+                    .iter()
+                    .zip(1..)
+                    .all(|(&e, i)| e == i || i > 12 && e == 0),
                 "{name} {after}: {found}"
             );
             a.resize([12])?;
             a.resize([50])?;
             let expected = (1..=50).map(|i| if i <= 12 { i } else { 0 });
-            assert_eq!(a.read([0..50])?, Array1::from_iter(expected), "{name} {after}");
+            assert_eq!(
+                a.read([0..50])?,
+                Array1::from_iter(expected),
+                "{name} {after}"
+            );
         }
     }
     Ok(())
@@ -124,7 +152,11 @@ fn a_document_that_cannot_be_written_keeps_the_shape() -> Outcome {
         store.fail_nth(Call::Publish, 1, StoreError::Unsupported("publish"));
         assert!(a.resize([12]).is_err(), "{name}");
         assert_eq!((a.shape(), store.heal_unused()), (&[40][..], 0), "{name}");
-        assert_eq!(Array::<u16>::open((&storage, "a"))?.read([10..14])?, array![11, 12, 0, 0], "{name}");
+        assert_eq!(
+            Array::<u16>::open((&storage, "a"))?.read([10..14])?,
+            array![11, 12, 0, 0],
+            "{name}"
+        );
     }
     Ok(())
 }

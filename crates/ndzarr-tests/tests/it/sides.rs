@@ -19,11 +19,19 @@ fn implemented(line: &str) -> Option<(String, Option<bool>)> {
         depth += i32::from(c == '<') - i32::from(c == '>');
         depth == 0
     });
-    let start = if head.starts_with('<') { end_of_generics?.0 + 1 } else { 0 };
+    let start = if head.starts_with('<') {
+        end_of_generics?.0 + 1
+    } else {
+        0
+    };
     let of = head[start..].trim();
     let name = of.split('<').next()?.trim().to_owned();
     // What arrays of any type have is apart from what only those of a Rust type have.
-    let name = if name == "ArrayIn" { of.split([',', '>']).next()?.to_owned() } else { name };
+    let name = if name == "ArrayIn" {
+        of.split([',', '>']).next()?.to_owned()
+    } else {
+        name
+    };
     let is_shared = of.ends_with(", M>") || of.ends_with("<M>");
     Some((name, (!is_shared).then(|| of.contains("Asynchronous"))))
 }
@@ -37,12 +45,19 @@ fn collect(text: &str, sides: &mut [Calls; 2]) {
             line if line.starts_with("impl") => of = implemented(line),
             line => {
                 let Some((name, side)) = &of else { continue };
-                let call = line.strip_prefix("    pub ").map(|call| call.trim_start_matches("async "));
-                let Some(call) = call.and_then(|call| call.strip_prefix("fn ")) else { continue };
+                let call = line
+                    .strip_prefix("    pub ")
+                    .map(|call| call.trim_start_matches("async "));
+                let Some(call) = call.and_then(|call| call.strip_prefix("fn ")) else {
+                    continue;
+                };
                 let call = call.split(['(', '<']).next().unwrap_or_default().to_owned();
                 for at in [0, 1] {
                     if side.is_none_or(|side| usize::from(side) == at) {
-                        sides[at].entry(name.clone()).or_default().insert(call.clone());
+                        sides[at]
+                            .entry(name.clone())
+                            .or_default()
+                            .insert(call.clone());
                     }
                 }
             }
@@ -94,8 +109,13 @@ const OF_BOTH: [&str; 13] = [
 #[test]
 fn both_sides_have_the_same_calls() {
     let [blocking, asynchronous] = sides();
-    assert!(blocking["ArrayIn<T"].contains("read") && blocking["ArrayIn<Any"].contains("read_bytes"));
-    assert!(blocking["ArrayIn<E"].contains("resize") && blocking["GroupIn"].contains("walk"), "{blocking:?}");
+    assert!(
+        blocking["ArrayIn<T"].contains("read") && blocking["ArrayIn<Any"].contains("read_bytes")
+    );
+    assert!(
+        blocking["ArrayIn<E"].contains("resize") && blocking["GroupIn"].contains("walk"),
+        "{blocking:?}"
+    );
     for name in OF_BOTH {
         assert!(blocking.contains_key(name), "{name}");
         assert_eq!(blocking.get(name), asynchronous.get(name), "{name}");
@@ -108,13 +128,21 @@ fn both_sides_have_the_same_calls() {
 #[test]
 fn no_type_has_too_many_calls() {
     let [blocking, _] = sides();
-    // What a user of each type sees. Untyped arrays have the calls of an array, and those for bytes.
+    // What a user of each type sees. Untyped arrays have the calls of an array, and those for
+    // bytes.
     for (parts, most) in [
         (&["ArrayInfo", "ArrayIn<E", "ArrayIn<T"][..], 40),
         (&["ArrayInfo", "ArrayIn<E", "ArrayIn<Any"], 48),
         (&["GroupInfo", "GroupIn"], 25),
     ] {
-        let calls: BTreeSet<String> = parts.iter().flat_map(|part| blocking[*part].clone()).collect();
-        assert!(calls.len() <= most, "{parts:?} have {}: {calls:?}", calls.len());
+        let calls: BTreeSet<String> = parts
+            .iter()
+            .flat_map(|part| blocking[*part].clone())
+            .collect();
+        assert!(
+            calls.len() <= most,
+            "{parts:?} have {}: {calls:?}",
+            calls.len()
+        );
     }
 }

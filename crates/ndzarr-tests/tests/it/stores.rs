@@ -15,8 +15,17 @@ use tempfile::TempDir;
 
 use crate::folder_files::files_below;
 
-const WITHOUT_LOCKS: Can = Can { write: true, put_if: true, erase_if: true, lock: false, list: true };
-const ALL: Can = Can { lock: true, ..WITHOUT_LOCKS };
+const WITHOUT_LOCKS: Can = Can {
+    write: true,
+    put_if: true,
+    erase_if: true,
+    lock: false,
+    list: true,
+};
+const ALL: Can = Can {
+    lock: true,
+    ..WITHOUT_LOCKS
+};
 
 #[test]
 fn memory() {
@@ -27,14 +36,23 @@ fn memory() {
 fn stores_in_pointers() {
     let shared = || -> Arc<dyn Store> { Arc::new(MemoryStore::new()) };
     assert_eq!(check_store(|| Box::new(shared())), WITHOUT_LOCKS);
-    assert_eq!(check_store(|| Box::new(Box::new(MemoryStore::new()))), WITHOUT_LOCKS);
+    assert_eq!(
+        check_store(|| Box::new(Box::new(MemoryStore::new()))),
+        WITHOUT_LOCKS
+    );
 }
 
 /// The defaults_of_the_traits of the trait, over the three required methods and the listing.
 #[test]
 fn defaults_of_the_traits() {
-    assert_eq!(check_store(|| Box::new(Bare(MemoryStore::new()))), WITHOUT_LOCKS);
-    assert_eq!(check_async_store(|| Box::new(Bare(MemoryStore::new()))), WITHOUT_LOCKS);
+    assert_eq!(
+        check_store(|| Box::new(Bare(MemoryStore::new()))),
+        WITHOUT_LOCKS
+    );
+    assert_eq!(
+        check_async_store(|| Box::new(Bare(MemoryStore::new()))),
+        WITHOUT_LOCKS
+    );
 }
 
 #[derive(Debug)]
@@ -66,7 +84,10 @@ fn slow_memory() {
 
 #[test]
 fn counting() {
-    assert_eq!(check_store(|| Box::new(CountingStore::new(MemoryStore::new()))), WITHOUT_LOCKS);
+    assert_eq!(
+        check_store(|| Box::new(CountingStore::new(MemoryStore::new()))),
+        WITHOUT_LOCKS
+    );
     check_files(|root| Box::new(CountingStore::new(FsStore::new(root))));
 }
 
@@ -108,6 +129,9 @@ fn check_files(make: impl Fn(std::path::PathBuf) -> Box<dyn Store>) {
     assert_eq!(can, ALL);
     for folder in folders.borrow().iter() {
         let left = files_below(folder.path());
-        assert!(left.iter().all(|name| !name.contains(".__lock")), "{left:?}");
+        assert!(
+            left.iter().all(|name| !name.contains(".__lock")),
+            "{left:?}"
+        );
     }
 }

@@ -22,7 +22,11 @@ type Pair<T, const N: usize> = [T; N];
 fn a_derived_struct_is_what_the_macro_makes() -> Tested {
     let by_macro = case::<Mixed>("zarr2/zp2-dtype-struct-mixed-endian")?.read(..)?;
     let derived = case::<Derived>("zarr2/zp2-dtype-struct-mixed-endian")?.read(..)?;
-    let of = |derived: &Derived| Mixed { a: derived.r#type, b: derived.b, c: derived.c };
+    let of = |derived: &Derived| Mixed {
+        a: derived.r#type,
+        b: derived.b,
+        c: derived.c,
+    };
     assert_eq!(derived.mapv(|derived| of(&derived)), by_macro);
     assert!(by_macro.iter().any(|mixed| mixed.a != 0));
 
@@ -40,7 +44,13 @@ fn a_derived_struct_is_what_the_macro_makes() -> Tested {
     }
     let a = Array::<elsewhere::Point>::builder([2]).create((MemoryStore::new(), "a"))?;
     a.write([1..2], &array![elsewhere::Point { x: 1.5, y: 2.5 }])?;
-    assert_eq!(AnyArray::from(a).read_field::<f32, _>("x [mm]", ..)?.into_raw_vec_and_offset().0, [0.0, 1.5]);
+    assert_eq!(
+        AnyArray::from(a)
+            .read_field::<f32, _>("x [mm]", ..)?
+            .into_raw_vec_and_offset()
+            .0,
+        [0.0, 1.5]
+    );
     Ok(())
 }
 
@@ -76,6 +86,12 @@ fn macros_may_write_a_derived_struct() -> Tested {
     assert_eq!(a.read(s![..])?, array![Public { n: 7 }]);
     assert!(a.data_type().to_string().contains("of a macro"));
     let a = Array::<Private>::builder([1]).create((MemoryStore::new(), "a"))?;
-    assert_eq!(a.read(s![..])?, array![Private { n: [0, 0], m: Public { n: 0 } }]);
+    assert_eq!(
+        a.read(s![..])?,
+        array![Private {
+            n: [0, 0],
+            m: Public { n: 0 }
+        }]
+    );
     Ok(())
 }

@@ -32,13 +32,22 @@ enum Kind {
     N5Gzip,
 }
 
-const KINDS: [Kind; 5] = [Kind::Zarr2Zlib, Kind::Zarr2GzipF, Kind::Zarr3Gzip, Kind::Shards, Kind::N5Gzip];
+const KINDS: [Kind; 5] = [
+    Kind::Zarr2Zlib,
+    Kind::Zarr2GzipF,
+    Kind::Zarr3Gzip,
+    Kind::Shards,
+    Kind::N5Gzip,
+];
 
 fn create(kind: Kind, store: &MemoryStore) -> Array<u16> {
     let builder = Array::<u16>::builder(SHAPE.map(|n| n as u64)).chunks(CHUNK);
     let builder = match kind {
         Kind::Zarr2Zlib => builder.format(Format::Zarr2).codecs([codec::zlib(1)]),
-        Kind::Zarr2GzipF => builder.format(Format::Zarr2).order(ndzarr::Order::F).codecs([codec::gzip(1)]),
+        Kind::Zarr2GzipF => builder
+            .format(Format::Zarr2)
+            .order(ndzarr::Order::F)
+            .codecs([codec::gzip(1)]),
         Kind::Zarr3Gzip => builder.codecs([codec::gzip(1)]),
         Kind::Shards => builder.shards([96, 96, 96]).codecs([codec::gzip(1)]),
         Kind::N5Gzip => builder.format(Format::N5).codecs([codec::gzip(1)]),
@@ -51,7 +60,9 @@ fn readers(store: &MemoryStore, options: &RunOptions) -> Vec<Array<u16>> {
     let one = options.clone().threads(NonZeroUsize::MIN);
     let two = options.clone().threads(NonZeroUsize::new(2));
     let open = |storage: Storage, options: RunOptions| {
-        Array::<u16>::open((storage, "a")).expect("it opens").with_options(options)
+        Array::<u16>::open((storage, "a"))
+            .expect("it opens")
+            .with_options(options)
     };
     let pieces = || Storage::blocking(PiecesStore::new(store.clone(), 200_000));
     vec![
@@ -64,13 +75,18 @@ fn readers(store: &MemoryStore, options: &RunOptions) -> Vec<Array<u16>> {
 
 fn part(data: &ArrayD<u16>, region: &[Range<u64>; 3]) -> ArrayD<u16> {
     let slice = |range: &Range<u64>| Slice::from(range.start as usize..range.end as usize);
-    data.slice_each_axis(|axis| slice(&region[axis.axis.index()])).to_owned()
+    data.slice_each_axis(|axis| slice(&region[axis.axis.index()]))
+        .to_owned()
 }
 
 #[test]
 fn what_is_read_is_what_was_written() {
     let data = noise();
-    let regions = [[0..90, 0..80, 0..95], [5..88, 31..65, 1..94], [40..41, 0..80, 10..20]];
+    let regions = [
+        [0..90, 0..80, 0..95],
+        [5..88, 31..65, 1..94],
+        [40..41, 0..80, 10..20],
+    ];
     for kind in KINDS {
         let store = MemoryStore::new();
         create(kind, &store).write(.., &data).expect("a write");
@@ -82,8 +98,15 @@ fn what_is_read_is_what_was_written() {
                 );
             }
             // Several chunks of several regions at once.
-            let many = array.read_many(regions.iter().map(|region| &region[..])).expect("a read");
-            assert!(many.iter().zip(&regions).all(|(read, region)| *read == part(&data, region)), "{kind:?}");
+            let many = array
+                .read_many(regions.iter().map(|region| &region[..]))
+                .expect("a read");
+            assert!(
+                many.iter()
+                    .zip(&regions)
+                    .all(|(read, region)| *read == part(&data, region)),
+                "{kind:?}"
+            );
         }
     }
 }
@@ -108,7 +131,10 @@ fn missing_and_other_chunks_among_them_are_read() {
 fn chunk_keys(store: &MemoryStore) -> Vec<String> {
     let keys = store.list_prefix(&Prefix::root()).expect("a listing");
     let is_document = |key: &str| key.contains("json") || key.contains(".z");
-    keys.iter().map(|key| key.as_str().to_owned()).filter(|key| !is_document(key)).collect()
+    keys.iter()
+        .map(|key| key.as_str().to_owned())
+        .filter(|key| !is_document(key))
+        .collect()
 }
 
 #[test]
@@ -127,7 +153,11 @@ fn a_broken_chunk_is_found_and_only_that_one() {
             store.set(key, broken).expect("a key");
             for array in readers(&store, &RunOptions::default()) {
                 let error = array.read(..).expect_err("the chunk is broken");
-                assert_eq!((error.kind(), error.key()), (ErrorKind::Corrupt, Some(key.as_str())), "{kind:?}");
+                assert_eq!(
+                    (error.kind(), error.key()),
+                    (ErrorKind::Corrupt, Some(key.as_str())),
+                    "{kind:?}"
+                );
             }
             let report = DamageReport::new();
             let options = RunOptions::default().fill_damaged(&report);
@@ -136,7 +166,11 @@ fn a_broken_chunk_is_found_and_only_that_one() {
                 let found = report.take();
                 let at: Vec<&str> = found.iter().map(|chunk| chunk.place.key.as_str()).collect();
                 assert_eq!(at, [key.as_str()], "{kind:?}");
-                let n_wrong = read.iter().zip(&data).filter(|(read, right)| read != right).count();
+                let n_wrong = read
+                    .iter()
+                    .zip(&data)
+                    .filter(|(read, right)| read != right)
+                    .count();
                 let n_filled = read.iter().filter(|&&element| element == 0).count();
                 assert_eq!(n_wrong, n_filled);
                 assert!(n_filled > 10_000, "{kind:?}: {n_filled}");

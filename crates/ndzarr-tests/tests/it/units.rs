@@ -5,8 +5,8 @@ use std::thread;
 use ndarray::{Array1, ArrayD};
 use ndzarr::store::{Key, Precondition};
 use ndzarr::{
-    AnyArray, Array, ArrayBuilder, Cancel, ErrorKind, Format, FsStore, MemoryStore, N5Axes, OpenOptions,
-    Result, RunOptions, Storage, Store, asynchronous, codec,
+    AnyArray, Array, ArrayBuilder, Cancel, ErrorKind, Format, FsStore, MemoryStore, N5Axes,
+    OpenOptions, Result, RunOptions, Storage, Store, asynchronous, codec,
 };
 use ndzarr_testkit::{AsyncMemoryStore, CountingStore, Latency, PlainStore, block_on};
 
@@ -22,12 +22,25 @@ fn kinds() -> Vec<(&'static str, ArrayBuilder<u16>)> {
     };
     let nested = serde_json::json!([shards([2, 3], shards([1, 3], little.clone()))]);
     vec![
-        ("v2", plain(Format::Zarr2).order(ndzarr::Order::F).codecs([codec::gzip(1)])),
+        (
+            "v2",
+            plain(Format::Zarr2)
+                .order(ndzarr::Order::F)
+                .codecs([codec::gzip(1)]),
+        ),
         ("v2 folders", plain(Format::Zarr2).separator('/')),
         ("v3", plain(Format::Zarr3)),
         ("v3 dots", plain(Format::Zarr3).key_encoding("v2")),
-        ("shards", plain(Format::Zarr3).shards([4, 6]).codecs([codec::zstd(1)])),
-        ("nested shards", Array::<u16>::builder([9, 7]).chunks([4, 6]).codecs_json(nested)),
+        (
+            "shards",
+            plain(Format::Zarr3).shards([4, 6]).codecs([codec::zstd(1)]),
+        ),
+        (
+            "nested shards",
+            Array::<u16>::builder([9, 7])
+                .chunks([4, 6])
+                .codecs_json(nested),
+        ),
         ("draft A", plain(Format::DraftA)),
         ("draft B", plain(Format::DraftB).shards([4, 6])),
         ("n5", plain(Format::N5)),
@@ -60,16 +73,24 @@ fn units_are_listed_copied_and_erased_in_every_format() {
         let copy = builder.create((storage, "copy"))?;
         let units: Vec<_> = a.units().iter().collect();
         assert_eq!(units, a.units().into_iter().collect::<Vec<_>>());
-        assert_eq!(units.len(), if a.shard_shape().is_some() { 6 } else { 15 }, "{name}");
+        assert_eq!(
+            units.len(),
+            if a.shard_shape().is_some() { 6 } else { 15 },
+            "{name}"
+        );
         assert_eq!(a.units().stored()?.len(), 0);
         // All but the second.
         for unit in units.iter().filter(|unit| *unit != &units[1]) {
-            let elements =
-                ArrayD::from_elem(unit.shape(), 1 + unit.index[0] as u16 * 10 + unit.index[1] as u16);
+            let elements = ArrayD::from_elem(
+                unit.shape(),
+                1 + unit.index[0] as u16 * 10 + unit.index[1] as u16,
+            );
             a.write(unit, &elements)?;
             assert!(a.units().is_stored(&unit.index)?);
         }
-        assert!(!a.units().is_stored(&units[1].index)? && a.units().encoded(&units[1].index)?.is_none());
+        assert!(
+            !a.units().is_stored(&units[1].index)? && a.units().encoded(&units[1].index)?.is_none()
+        );
         let stored: Vec<_> = a.units().stored()?.collect();
         let expected: Vec<_> = units.iter().filter(|unit| *unit != &units[1]).collect();
         assert_eq!(
@@ -100,7 +121,11 @@ fn units_are_listed_copied_and_erased_in_every_format() {
         let future = asynchronous::Array::from(a.clone());
         block_on(async {
             assert_eq!(future.units().stored().await?.collect::<Vec<_>>(), stored);
-            let bytes = future.units().encoded(&units[0].index).await?.expect("it is stored");
+            let bytes = future
+                .units()
+                .encoded(&units[0].index)
+                .await?
+                .expect("it is stored");
             let copy = asynchronous::Array::from(copy.clone());
             copy.units().write_encoded(&units[0].index, bytes).await?;
             assert!(copy.units().is_stored(&units[0].index).await?);
@@ -120,7 +145,10 @@ fn units_are_listed_copied_and_erased_in_every_format() {
 fn a_list_has_neither_other_keys_nor_what_is_outside() -> Result<()> {
     for format in FORMATS {
         let memory = MemoryStore::new();
-        let mut a = Array::<u8>::builder([6]).chunks([2]).format(format).create((&memory, "a"))?;
+        let mut a = Array::<u8>::builder([6])
+            .chunks([2])
+            .format(format)
+            .create((&memory, "a"))?;
         a.fill(.., 1)?;
         let beyond = a.units().key(&[2]);
         let value = memory.get(&beyond).expect("it is stored");
@@ -132,7 +160,10 @@ fn a_list_has_neither_other_keys_nor_what_is_outside() -> Result<()> {
         }
         let stored: Vec<_> = a.units().stored()?.map(|unit| unit.index[0]).collect();
         assert_eq!(stored, [0, 1], "{format}");
-        assert_eq!(a.units().encoded(&[2]).expect_err("outside").kind(), ErrorKind::WrongShape);
+        assert_eq!(
+            a.units().encoded(&[2]).expect_err("outside").kind(),
+            ErrorKind::WrongShape
+        );
     }
     Ok(())
 }
@@ -147,13 +178,26 @@ fn a_damaged_unit_is_listed_and_can_be_replaced() -> Result<()> {
     a.fill(.., 1)?;
     b.fill(.., 2)?;
     memory.set("a/c/1", "odd")?;
-    assert_eq!(a.read(..).expect_err("it is broken").kind(), ErrorKind::Corrupt);
-    assert_eq!(a.units().stored()?.map(|unit| unit.byte_len).last(), Some(Some(3)));
-    a.units().write_encoded(&[1], b.units().encoded(&[1])?.expect("it is stored"))?;
-    assert_eq!(a.read(..)?.into_raw_vec_and_offset().0, [1, 1, 1, 1, 2, 2, 2, 2]);
+    assert_eq!(
+        a.read(..).expect_err("it is broken").kind(),
+        ErrorKind::Corrupt
+    );
+    assert_eq!(
+        a.units().stored()?.map(|unit| unit.byte_len).last(),
+        Some(Some(3))
+    );
+    a.units()
+        .write_encoded(&[1], b.units().encoded(&[1])?.expect("it is stored"))?;
+    assert_eq!(
+        a.read(..)?.into_raw_vec_and_offset().0,
+        [1, 1, 1, 1, 2, 2, 2, 2]
+    );
     // What is written is not examined.
     a.units().write_encoded(&[0], "odd")?;
-    assert_eq!(a.read([0..1]).expect_err("it is broken").kind(), ErrorKind::Corrupt);
+    assert_eq!(
+        a.read([0..1]).expect_err("it is broken").kind(),
+        ErrorKind::Corrupt
+    );
     a.units().erase(&[0])?;
     assert_eq!(a.read([0..4])?.to_vec(), [0; 4]);
     Ok(())
@@ -163,15 +207,32 @@ fn a_damaged_unit_is_listed_and_can_be_replaced() -> Result<()> {
 #[test]
 fn the_other_key_of_a_scalar_counts_too() -> Result<()> {
     let memory = MemoryStore::new();
-    let a = Array::<u8>::builder([0u64; 0]).format(Format::DraftB).create((&memory, "a"))?;
+    let a = Array::<u8>::builder([0u64; 0])
+        .format(Format::DraftB)
+        .create((&memory, "a"))?;
     memory.set("data/root/a/c", vec![5])?;
     assert!(a.units().is_stored(&[])?);
     assert_eq!(a.units().encoded(&[])?.as_deref(), Some(&[5][..]));
-    assert_eq!(a.units().stored()?.map(|unit| unit.byte_len).collect::<Vec<_>>(), [Some(1)]);
+    assert_eq!(
+        a.units()
+            .stored()?
+            .map(|unit| unit.byte_len)
+            .collect::<Vec<_>>(),
+        [Some(1)]
+    );
     memory.set("data/root/a/c0", vec![6, 7])?;
-    assert_eq!(a.units().stored()?.map(|unit| unit.byte_len).collect::<Vec<_>>(), [Some(2)]);
+    assert_eq!(
+        a.units()
+            .stored()?
+            .map(|unit| unit.byte_len)
+            .collect::<Vec<_>>(),
+        [Some(2)]
+    );
     a.units().write_encoded(&[], vec![8])?;
-    assert_eq!((a.read(())?.into_scalar(), memory.get("data/root/a/c")), (8, None));
+    assert_eq!(
+        (a.read(())?.into_scalar(), memory.get("data/root/a/c")),
+        (8, None)
+    );
     memory.set("data/root/a/c", vec![5])?;
     a.units().erase(&[])?;
     assert!(!a.units().is_stored(&[])? && a.read(())?.into_scalar() == 0);
@@ -182,10 +243,18 @@ fn the_other_key_of_a_scalar_counts_too() -> Result<()> {
 fn a_list_reads_no_value() -> Result<()> {
     let folder = tempfile::tempdir().expect("a folder");
     let store = CountingStore::new(FsStore::new(folder.path()));
-    let a = Array::<u8>::builder([40]).chunks([4]).create((Storage::blocking(store.clone()), "a"))?;
+    let a = Array::<u8>::builder([40])
+        .chunks([4])
+        .create((Storage::blocking(store.clone()), "a"))?;
     a.fill([0..32], 1)?;
     store.reset();
-    assert_eq!(a.units().stored()?.filter_map(|unit| unit.byte_len).sum::<u64>(), 32);
+    assert_eq!(
+        a.units()
+            .stored()?
+            .filter_map(|unit| unit.byte_len)
+            .sum::<u64>(),
+        32
+    );
     assert!(a.units().is_stored(&[0])? && !a.units().is_stored(&[9])?);
     assert_eq!(store.counts().bytes_read, 0);
     Ok(())
@@ -195,19 +264,29 @@ fn a_list_reads_no_value() -> Result<()> {
 #[test]
 fn writers_of_chunks_of_one_shard_lose_nothing() -> Result<()> {
     let folder = tempfile::tempdir().expect("a folder");
-    for storage in [Storage::folder(folder.path()), Storage::from(MemoryStore::new())] {
-        let a = Array::<u16>::builder([64]).chunks([2]).shards([16]).create((&storage, "a"))?;
+    for storage in [
+        Storage::folder(folder.path()),
+        Storage::from(MemoryStore::new()),
+    ] {
+        let a = Array::<u16>::builder([64])
+            .chunks([2])
+            .shards([16])
+            .create((&storage, "a"))?;
         thread::scope(|scope| {
             for writer in 0..4 {
                 let a = &a;
                 scope.spawn(move || {
                     for chunk in (0..32).filter(|chunk| chunk % 4 == writer) {
-                        a.write_chunk(&[chunk], &Array1::from_elem(2, 1 + chunk as u16)).expect("a write");
+                        a.write_chunk(&[chunk], &Array1::from_elem(2, 1 + chunk as u16))
+                            .expect("a write");
                     }
                 });
             }
         });
-        assert_eq!(a.read(..)?.into_raw_vec_and_offset().0, (0..64).map(|i| 1 + i / 2).collect::<Vec<u16>>());
+        assert_eq!(
+            a.read(..)?.into_raw_vec_and_offset().0,
+            (0..64).map(|i| 1 + i / 2).collect::<Vec<u16>>()
+        );
         assert_eq!(a.units().stored()?.len(), 4);
     }
     Ok(())
@@ -216,18 +295,31 @@ fn writers_of_chunks_of_one_shard_lose_nothing() -> Result<()> {
 #[test]
 fn cancelled_calls_change_no_unit() -> Result<()> {
     let folder = tempfile::tempdir().expect("a folder");
-    for storage in [Storage::folder(folder.path()), Storage::from(MemoryStore::new())] {
-        let a = Array::<u8>::builder([4]).chunks([2]).create((&storage, "a"))?;
+    for storage in [
+        Storage::folder(folder.path()),
+        Storage::from(MemoryStore::new()),
+    ] {
+        let a = Array::<u8>::builder([4])
+            .chunks([2])
+            .create((&storage, "a"))?;
         a.fill(.., 1)?;
         let cancel = Cancel::new();
-        let b = a.clone().with_options(RunOptions::default().cancel(cancel.clone()));
+        let b = a
+            .clone()
+            .with_options(RunOptions::default().cancel(cancel.clone()));
         cancel.cancel();
-        for result in [b.units().write_encoded(&[0], vec![9, 9]), b.units().erase(&[0])] {
+        for result in [
+            b.units().write_encoded(&[0], vec![9, 9]),
+            b.units().erase(&[0]),
+        ] {
             assert_eq!(result.expect_err("cancelled").kind(), ErrorKind::Cancelled);
         }
         let future = asynchronous::Array::from(b);
         for result in block_on(async {
-            [future.units().write_encoded(&[0], vec![9, 9]).await, future.units().erase(&[0]).await]
+            [
+                future.units().write_encoded(&[0], vec![9, 9]).await,
+                future.units().erase(&[0]).await,
+            ]
         }) {
             assert_eq!(result.expect_err("cancelled").kind(), ErrorKind::Cancelled);
         }
@@ -241,11 +333,20 @@ fn units_of_a_read_only_store_are_listed_and_not_changed() -> Result<()> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.zip");
     let archive = ndzarr::store::ZipWriter::create_file(&path)?;
-    Array::<u8>::builder([4]).chunks([2]).create((&archive, "a"))?.fill(.., 1)?;
+    Array::<u8>::builder([4])
+        .chunks([2])
+        .create((&archive, "a"))?
+        .fill(.., 1)?;
     archive.finish()?;
     let url = format!("{}|zip:a", path.to_str().expect("a name"));
     let a = OpenOptions::new().open_array::<u8>(&*url)?;
-    assert_eq!(a.units().stored()?.filter_map(|unit| unit.byte_len).sum::<u64>(), 4);
+    assert_eq!(
+        a.units()
+            .stored()?
+            .filter_map(|unit| unit.byte_len)
+            .sum::<u64>(),
+        4
+    );
     assert!(a.units().erase(&[0]).is_err() && a.units().write_encoded(&[0], vec![1, 2]).is_err());
     Ok(())
 }
@@ -258,6 +359,12 @@ fn a_store_without_lengths_in_its_lists_asks_for_each() -> Result<()> {
         .create((Storage::blocking(PlainStore::new(memory.clone())), "a"))?;
     a.fill(.., 1)?;
     memory.erase(&Key::new("a/c/1")?, Precondition::None)?;
-    assert_eq!(a.units().stored()?.map(|unit| unit.index[0]).collect::<Vec<_>>(), [0, 2]);
+    assert_eq!(
+        a.units()
+            .stored()?
+            .map(|unit| unit.index[0])
+            .collect::<Vec<_>>(),
+        [0, 2]
+    );
     Ok(())
 }

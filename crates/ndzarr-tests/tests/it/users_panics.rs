@@ -11,7 +11,9 @@ const BUG: &str = "a bug of the caller";
 
 /// The message of the panic that the call ends with.
 fn panic_of<R>(call: impl FnOnce() -> R) -> String {
-    let panic = catch_unwind(AssertUnwindSafe(call)).err().expect("the call panics");
+    let panic = catch_unwind(AssertUnwindSafe(call))
+        .err()
+        .expect("the call panics");
     panic.downcast_ref::<String>().expect("a message").clone()
 }
 
@@ -22,13 +24,23 @@ fn buggy(_: Option<u32>) -> u32 {
 #[test]
 fn a_panic_of_a_closure_that_changes_an_attribute_is_passed_on() {
     let folder = tempfile::tempdir().expect("a folder");
-    for storage in [Storage::from(folder.path()), Storage::from(MemoryStore::new())] {
-        let mut array = Array::<u8>::builder([4]).create((&storage, "a")).expect("it is new");
+    for storage in [
+        Storage::from(folder.path()),
+        Storage::from(MemoryStore::new()),
+    ] {
+        let mut array = Array::<u8>::builder([4])
+            .create((&storage, "a"))
+            .expect("it is new");
         let mut other = asynchronous::Array::from(array.clone());
         assert_eq!(panic_of(|| array.update_attribute("n", buggy)), BUG);
-        assert_eq!(panic_of(|| block_on(other.update_attribute("n", buggy))), BUG);
+        assert_eq!(
+            panic_of(|| block_on(other.update_attribute("n", buggy))),
+            BUG
+        );
         // No lock is left.
-        array.update_attribute("n", |_: Option<u32>| 5).expect("a change");
+        array
+            .update_attribute("n", |_: Option<u32>| 5)
+            .expect("a change");
         assert_eq!(array.attribute::<u32>("n").expect("a number"), Some(5));
     }
 }
@@ -52,9 +64,11 @@ impl Store for Broken {
     fn lock(&self, key: &Key, wait: Wait<'_>) -> Result<Locked, StoreError> {
         let of_document = key.as_str().ends_with("zarr.json");
         Ok(match self.inner.lock(key, wait)? {
-            Locked::Held(inner) => {
-                Locked::Held(Box::new(BrokenLock { inner, of_document, is_broken: self.is_broken }))
-            }
+            Locked::Held(inner) => Locked::Held(Box::new(BrokenLock {
+                inner,
+                of_document,
+                is_broken: self.is_broken,
+            })),
             other => other,
         })
     }
@@ -101,10 +115,21 @@ impl KeyLock for BrokenLock {
 fn a_panic_of_a_store_while_a_change_is_undone_does_not_end_the_process() {
     static IS_BROKEN: AtomicBool = AtomicBool::new(false);
     let folder = tempfile::tempdir().expect("a folder");
-    let plain = Array::<u8>::builder([6]).chunks([4]).create((folder.path(), "a")).expect("it is new");
-    let store = Storage::blocking(Broken { inner: FsStore::new(folder.path()), is_broken: &IS_BROKEN });
+    let plain = Array::<u8>::builder([6])
+        .chunks([4])
+        .create((folder.path(), "a"))
+        .expect("it is new");
+    let store = Storage::blocking(Broken {
+        inner: FsStore::new(folder.path()),
+        is_broken: &IS_BROKEN,
+    });
     let mut array = Array::<u8>::open((store, "a")).expect("it opens");
     assert_eq!(panic_of(|| array.append(0, &[1, 2, 3, 4])), BUG);
     assert_eq!(plain.shape(), [6]);
-    assert_eq!(Array::<u8>::open((folder.path(), "a")).expect("it opens").shape(), [6]);
+    assert_eq!(
+        Array::<u8>::open((folder.path(), "a"))
+            .expect("it opens")
+            .shape(),
+        [6]
+    );
 }

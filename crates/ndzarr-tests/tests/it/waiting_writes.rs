@@ -32,7 +32,11 @@ struct Inside {
 
 impl Rendezvous {
     fn new(n: usize) -> Arc<Self> {
-        Arc::new(Self { n, inside: Mutex::default(), changed: Condvar::new() })
+        Arc::new(Self {
+            n,
+            inside: Mutex::default(),
+            changed: Condvar::new(),
+        })
     }
 
     /// The first `n` threads wait for each other. If fewer are ever let in, the test hangs here.
@@ -43,7 +47,11 @@ impl Rendezvous {
         self.changed.notify_all();
         if inside.n_waited < self.n {
             inside.n_waited += 1;
-            drop(self.changed.wait_while(inside, |inside| inside.most < self.n).expect("no panic"));
+            drop(
+                self.changed
+                    .wait_while(inside, |inside| inside.most < self.n)
+                    .expect("no panic"),
+            );
             // If more threads may come in, let them.
             (0..20).for_each(|_| yield_now());
             inside = self.inside.lock().expect("no panic");
@@ -121,7 +129,10 @@ fn threads(n: usize) -> RunOptions {
 fn write(n_threads: usize, n_writers: usize) -> (usize, usize) {
     let encoders = Rendezvous::new(n_threads);
     let writers = Rendezvous::new(n_writers);
-    let store = Waiting { inner: MemoryStore::new(), writers: Arc::clone(&writers) };
+    let store = Waiting {
+        inner: MemoryStore::new(),
+        writers: Arc::clone(&writers),
+    };
     let array = Array::<u16>::builder([64, 64])
         .chunks([8, 8])
         .codecs([codec::named("gated", serde_json::json!({}))])
@@ -147,8 +158,13 @@ fn no_more_threads_encode_at_once_than_requested() {
 fn no_more_threads_encode_at_once_where_shards_are_large() {
     let encoders = Rendezvous::new(2);
     let folder = tempfile::tempdir().expect("a folder");
-    let store = FsStore::builder(folder.path()).durability(Durability::Full).build();
-    let piece = store.range_merging().piece.expect("large shards are written in pieces");
+    let store = FsStore::builder(folder.path())
+        .durability(Durability::Full)
+        .build();
+    let piece = store
+        .range_merging()
+        .piece
+        .expect("large shards are written in pieces");
     let array = Array::<u16>::builder([9, 512, 512])
         .shards([1, 512, 512])
         .chunks([1, 256, 256])
@@ -158,7 +174,9 @@ fn no_more_threads_encode_at_once_where_shards_are_large() {
         .expect("an array")
         .with_options(threads(2));
     assert!(512 * 512 * 2 > piece);
-    let data = ArrayD::from_shape_fn(IxDyn(&[9, 512, 512]), |at| (at[0] * 512 + at[1] + at[2] + 1) as u16);
+    let data = ArrayD::from_shape_fn(IxDyn(&[9, 512, 512]), |at| {
+        (at[0] * 512 + at[1] + at[2] + 1) as u16
+    });
     array.write(.., &data).expect("a write");
     assert_eq!(array.read(..).expect("a read"), data);
     assert_eq!(encoders.most(), 2);
@@ -170,11 +188,19 @@ fn no_more_threads_encode_at_once_where_shards_are_large() {
 fn writers_that_share_chunks_lose_nothing() {
     for shards in [None, Some([32, 32])] {
         let folder = tempfile::tempdir().expect("a folder");
-        let store = FsStore::builder(folder.path()).durability(Durability::Full).build();
+        let store = FsStore::builder(folder.path())
+            .durability(Durability::Full)
+            .build();
         let builder = Array::<u16>::builder([100, 64]).chunks([16, 16]);
-        let builder = if let Some(shape) = shards { builder.shards(shape) } else { builder };
-        let array =
-            builder.create((Storage::blocking(store), "a")).expect("an array").with_options(threads(2));
+        let builder = if let Some(shape) = shards {
+            builder.shards(shape)
+        } else {
+            builder
+        };
+        let array = builder
+            .create((Storage::blocking(store), "a"))
+            .expect("an array")
+            .with_options(threads(2));
         let data = ArrayD::from_shape_fn(IxDyn(&[100, 64]), |at| (at[0] * 64 + at[1] + 1) as u16);
         std::thread::scope(|scope| {
             for first in [0, 25, 50, 75] {
@@ -184,6 +210,10 @@ fn writers_that_share_chunks_lose_nothing() {
                 scope.spawn(move || array.write(rows, &part).expect("a write"));
             }
         });
-        assert_eq!(array.read(..).expect("a read"), data, "shards of {shards:?}");
+        assert_eq!(
+            array.read(..).expect("a read"),
+            data,
+            "shards of {shards:?}"
+        );
     }
 }

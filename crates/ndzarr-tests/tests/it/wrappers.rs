@@ -6,16 +6,22 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use ndzarr_store::{
-    AsyncStore, Fetch, Fetched, Key, Locked, MemoryStore, Of, Precondition, Prefix, Store, StoreError, Wait,
-    Want,
+    AsyncStore, Fetch, Fetched, Key, Locked, MemoryStore, Of, Precondition, Prefix, Store,
+    StoreError, Wait, Want,
 };
 use ndzarr_store_fs::FsStore;
-use ndzarr_testkit::{AsyncMemoryStore, Call, CountingStore, Counts, FaultStore, Latency, block_on};
+use ndzarr_testkit::{
+    AsyncMemoryStore, Call, CountingStore, Counts, FaultStore, Latency, block_on,
+};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 fn fetch(key: &str, want: Want) -> Result<Fetch, StoreError> {
-    Ok(Fetch { key: Key::new(key)?, of: Of::Any, want })
+    Ok(Fetch {
+        key: Key::new(key)?,
+        of: Of::Any,
+        want,
+    })
 }
 
 #[test]
@@ -31,7 +37,9 @@ fn counting_store_counts_each_kind() -> Outcome {
     assert!(store.fetch(&fetch("a", Want::Whole { limit: 1 })?).is_err());
     store.list_dir(&Prefix::root())?;
     store.list_prefix(&Prefix::root())?;
-    let Locked::Held(mut lock) = store.lock(&key, Wait::Try)? else { panic!("it is free") };
+    let Locked::Held(mut lock) = store.lock(&key, Wait::Try)? else {
+        panic!("it is free")
+    };
     lock.fetch(Of::Any, Want::Whole { limit: 10 })?;
     lock.append(b"01")?;
     lock.write_at(5, b"5")?;
@@ -73,13 +81,18 @@ fn fault_store_fails_on_request() -> Outcome {
 
     store.fail_nth(Call::Any, 2, refusal());
     assert!(put(&a).is_ok());
-    assert!(matches!(store.fetch(&fetch("a", Want::Size)?)?, Fetched::Parts { .. }));
+    assert!(matches!(
+        store.fetch(&fetch("a", Want::Size)?)?,
+        Fetched::Parts { .. }
+    ));
     assert!(store.list_dir(&Prefix::root()).is_err());
     assert!(store.list_dir(&Prefix::root()).is_ok());
 
     for call in [Call::Write, Call::Publish] {
         store.fail_nth(call, 0, refusal());
-        let Locked::Held(mut lock) = store.lock(&a, Wait::Try)? else { panic!("it is free") };
+        let Locked::Held(mut lock) = store.lock(&a, Wait::Try)? else {
+            panic!("it is free")
+        };
         let written = lock.append(b"new");
         assert_eq!(written.is_err(), call == Call::Write);
         if call == Call::Publish {
@@ -105,15 +118,24 @@ fn slow_memory_overlaps_requests() -> Outcome {
     // None is ready at once. The duration depends on the machine; that the requests overlap is
     // counted.
     let mut requests = join_all((0..50).map(|_| AsyncStore::fetch(&store, &whole)));
-    assert!(Pin::new(&mut requests).poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    assert!(
+        Pin::new(&mut requests)
+            .poll(&mut Context::from_waker(Waker::noop()))
+            .is_pending()
+    );
     for fetched in block_on(requests) {
         assert!(matches!(fetched?, Fetched::Parts { .. }));
     }
     let counts = store.reset();
-    assert_eq!((counts.fetches, counts.max_in_flight, counts.bytes_read), (50, 50, 50 << 20));
+    assert_eq!(
+        (counts.fetches, counts.max_in_flight, counts.bytes_read),
+        (50, 50, 50 << 20)
+    );
 
     // A request dropped halfway is no longer in progress.
-    drop(block_on(async { futures_util::future::select(store.fetch(&whole), std::future::ready(())).await }));
+    drop(block_on(async {
+        futures_util::future::select(store.fetch(&whole), std::future::ready(())).await
+    }));
     block_on(store.fetch(&whole))?;
     assert_eq!(store.counts().max_in_flight, 1);
     Ok(())

@@ -22,8 +22,15 @@ const FORMS: [Form; 6] = [
 type Work = fn(&Storage, &Form);
 
 fn create(storage: &Storage, form: &Form, length: u64) -> Array<u16> {
-    let builder = form.1(Array::<u16>::builder([length, 5]).chunks([2, 2]).overwrite());
-    builder.attributes(json!({"length": length})).create((storage, "g/1")).expect("a new array")
+    let builder = form.1(
+        Array::<u16>::builder([length, 5])
+            .chunks([2, 2])
+            .overwrite(),
+    );
+    builder
+        .attributes(json!({"length": length}))
+        .create((storage, "g/1"))
+        .expect("a new array")
 }
 
 /// Every element that is written equals the length of the array then, or after its append.
@@ -32,8 +39,12 @@ const WORKS: [(&str, Work); 5] = [
         create(storage, form, 7);
     }),
     ("replace", |storage, form| {
-        create(storage, form, 7).fill([0..7, 0..5], 7).expect("a write");
-        create(storage, form, 3).fill([0..3, 0..5], 3).expect("a write");
+        create(storage, form, 7)
+            .fill([0..7, 0..5], 7)
+            .expect("a write");
+        create(storage, form, 3)
+            .fill([0..3, 0..5], 3)
+            .expect("a write");
     }),
     ("shrink and grow", |storage, form| {
         let mut a = create(storage, form, 7);
@@ -45,11 +56,14 @@ const WORKS: [(&str, Work); 5] = [
         let mut a = create(storage, form, 3);
         for length in [4, 7, 12] {
             let more = length - a.shape()[0];
-            a.append(0, &Array2::from_elem((more as usize, 5), length as u16)).expect("an append");
+            a.append(0, &Array2::from_elem((more as usize, 5), length as u16))
+                .expect("an append");
         }
     }),
     ("erase", |storage, form| {
-        create(storage, form, 7).fill([0..7, 0..5], 7).expect("a write");
+        create(storage, form, 7)
+            .fill([0..7, 0..5], 7)
+            .expect("a write");
         let root = Group::open(storage).expect("the root");
         root.erase("g").expect("it can be erased");
     }),
@@ -69,7 +83,12 @@ fn the_content_is_consistent_after_any_number_of_writes() {
                 let a = match Array::<u16>::open((&store, "g/1")) {
                     Ok(a) => a,
                     // A folder of N5 with chunks and no document is a group.
-                    Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::WrongNodeKind) => {
+                    Err(error)
+                        if matches!(
+                            error.kind(),
+                            ErrorKind::NotFound | ErrorKind::WrongNodeKind
+                        ) =>
+                    {
                         continue;
                     }
                     Err(error) => panic!("{at}: {error:?}"),
@@ -83,9 +102,18 @@ fn the_content_is_consistent_after_any_number_of_writes() {
                     // Without locks the document first reserves the place, and the elements are the
                     // fill value until they are written. Under locks the elements come first: see
                     // `appends.rs`.
-                    let row = |row: u64| [3, 4, 7, 12].into_iter().find(|&length| row < length).unwrap_or(0);
+                    let row = |row: u64| {
+                        [3, 4, 7, 12]
+                            .into_iter()
+                            .find(|&length| row < length)
+                            .unwrap_or(0)
+                    };
                     for (index, &element) in elements.indexed_iter() {
-                        let expected = if index[0] < 3 { 0 } else { row(index[0] as u64) as u16 };
+                        let expected = if index[0] < 3 {
+                            0
+                        } else {
+                            row(index[0] as u64) as u16
+                        };
                         let reserved = index[0] >= 3 && element == 0;
                         assert!(element == expected || reserved, "{at} {index:?}: {element}");
                     }
@@ -94,7 +122,9 @@ fn the_content_is_consistent_after_any_number_of_writes() {
                     // No element belongs to another array or was cut off.
                     let known = if a.attributes()["length"] == 3 { 3 } else { 7 };
                     assert!(
-                        elements.iter().all(|&element| element == 0 || element == known),
+                        elements
+                            .iter()
+                            .all(|&element| element == 0 || element == known),
                         "{at}: {elements}"
                     );
                 }
@@ -115,15 +145,32 @@ fn documents_are_removed_first() {
     for form in &FORMS {
         let recorder = RecordingStore::new(MemoryStore::new());
         let storage = Storage::blocking(recorder.clone());
-        create(&storage, form, 7).fill([0..7, 0..5], 7).expect("a write");
+        create(&storage, form, 7)
+            .fill([0..7, 0..5], 7)
+            .expect("a write");
         let before = recorder.log().len();
-        Group::open(&storage).expect("the root").erase("g").expect("it can be erased");
+        Group::open(&storage)
+            .expect("the root")
+            .erase("g")
+            .expect("it can be erased");
         let log = recorder.log();
         let is_document = |key: &str| key.contains(".z") || key.contains("json");
-        let removed: Vec<bool> =
-            log[before..].iter().map(|change| is_document(change.key.as_str())).collect();
-        assert!(removed.is_sorted_by(|first, second| first >= second), "{}: {:?}", form.0, &log[before..]);
-        assert!(removed[0] && removed.len() > 4, "{}: {:?}", form.0, &log[before..]);
+        let removed: Vec<bool> = log[before..]
+            .iter()
+            .map(|change| is_document(change.key.as_str()))
+            .collect();
+        assert!(
+            removed.is_sorted_by(|first, second| first >= second),
+            "{}: {:?}",
+            form.0,
+            &log[before..]
+        );
+        assert!(
+            removed[0] && removed.len() > 4,
+            "{}: {:?}",
+            form.0,
+            &log[before..]
+        );
     }
 }
 
@@ -131,13 +178,18 @@ fn documents_are_removed_first() {
 fn files_of_documents_are_removed_first() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let store = FsStore::new(folder.path());
-    let a =
-        Array::<u8>::builder([4]).chunks([1]).separator('.').create((&store, "g/1")).expect("a new array");
+    let a = Array::<u8>::builder([4])
+        .chunks([1])
+        .separator('.')
+        .create((&store, "g/1"))
+        .expect("a new array");
     a.fill([0..4], 1).expect("a write");
     // A holder of a chunk's lock delays its removal, but not that of the document.
     for chunk in 0..4 {
         let key = Key::new(format!("g/1/c.{chunk}")).expect("a key");
-        let lock = store.lock(&key, ndzarr::store::Wait::Block).expect("a lock");
+        let lock = store
+            .lock(&key, ndzarr::store::Wait::Block)
+            .expect("a lock");
         let store = &store;
         std::thread::scope(|scope| {
             scope.spawn(move || {

@@ -26,7 +26,10 @@ fn together<T: Send>(writer: impl Fn(u64) -> Outcome<T> + Sync) -> Outcome<Vec<T
             })
         };
         let threads: Vec<_> = (0..WRITERS).map(start).collect();
-        threads.into_iter().map(|thread| thread.join().map_err(|_| "a thread panicked")?).collect()
+        threads
+            .into_iter()
+            .map(|thread| thread.join().map_err(|_| "a thread panicked")?)
+            .collect()
     })
 }
 
@@ -42,16 +45,26 @@ fn update(place: &str) -> Outcome {
     })?;
     let all = Array::<u8>::open(place)?.read([0..WRITERS * UPDATES])?;
     let lost = all.iter().filter(|&&element| element == 0).count();
-    assert_eq!(lost, 0, "{lost} of {} updates are lost in {place}", all.len());
+    assert_eq!(
+        lost,
+        0,
+        "{lost} of {} updates are lost in {place}",
+        all.len()
+    );
     Ok(())
 }
 
 /// Updates, appends, attributes and new nodes by concurrent writers below a URL.
 pub(crate) fn write_concurrently(root: &str) -> Outcome {
     let n = WRITERS * UPDATES;
-    Array::<u8>::builder([n]).chunks([n]).create(format!("{root}/chunk"))?;
+    Array::<u8>::builder([n])
+        .chunks([n])
+        .create(format!("{root}/chunk"))?;
     update(&format!("{root}/chunk"))?;
-    Array::<u8>::builder([n]).chunks([n / 4]).shards([n]).create(format!("{root}/shard"))?;
+    Array::<u8>::builder([n])
+        .chunks([n / 4])
+        .shards([n])
+        .create(format!("{root}/shard"))?;
     update(&format!("{root}/shard"))?;
 
     let rows = format!("{root}/rows");
@@ -66,12 +79,24 @@ pub(crate) fn write_concurrently(root: &str) -> Outcome {
         Ok(())
     })?;
     let a = Array::<u16>::open(&rows)?;
-    let mut found: Vec<[u16; 2]> =
-        a.read(..)?.into_raw_vec_and_offset().0.chunks_exact(2).map(|row| [row[0], row[1]]).collect();
+    let mut found: Vec<[u16; 2]> = a
+        .read(..)?
+        .into_raw_vec_and_offset()
+        .0
+        .chunks_exact(2)
+        .map(|row| [row[0], row[1]])
+        .collect();
     found.sort_unstable();
-    let expected: Vec<u16> =
-        (0..WRITERS as u16).flat_map(|writer| [0, 1, 2].map(|n| writer * 100 + n)).collect();
-    assert_eq!(found, expected.iter().map(|&value| [value, value]).collect::<Vec<_>>());
+    let expected: Vec<u16> = (0..WRITERS as u16)
+        .flat_map(|writer| [0, 1, 2].map(|n| writer * 100 + n))
+        .collect();
+    assert_eq!(
+        found,
+        expected
+            .iter()
+            .map(|&value| [value, value])
+            .collect::<Vec<_>>()
+    );
     for value in expected {
         assert_eq!(a.attributes()[&*value.to_string()], value % 100);
     }

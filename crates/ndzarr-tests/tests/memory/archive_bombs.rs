@@ -21,11 +21,27 @@ const CONSTANT: usize = 4 << 20;
 
 /// An archive of one entry, by the format's description.
 fn archive(method: u16, crc: u32, size: u32, stored: &[u8]) -> Vec<u8> {
-    let shorts = |values: &[u16]| values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>();
-    let longs = |values: &[u32]| values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>();
+    let shorts = |values: &[u16]| {
+        values
+            .iter()
+            .flat_map(|value| value.to_le_bytes())
+            .collect::<Vec<u8>>()
+    };
+    let longs = |values: &[u32]| {
+        values
+            .iter()
+            .flat_map(|value| value.to_le_bytes())
+            .collect::<Vec<u8>>()
+    };
     let sizes = longs(&[crc, stored.len() as u32, size]);
-    let header =
-        [&b"PK\x03\x04"[..], &shorts(&[20, 0, method, 0, 33]), &sizes, &shorts(&[1, 0]), b"a"].concat();
+    let header = [
+        &b"PK\x03\x04"[..],
+        &shorts(&[20, 0, method, 0, 33]),
+        &sizes,
+        &shorts(&[1, 0]),
+        b"a",
+    ]
+    .concat();
     let entry = [
         &b"PK\x01\x02"[..],
         &shorts(&[20, 20, 0, method, 0, 33]),
@@ -36,7 +52,13 @@ fn archive(method: u16, crc: u32, size: u32, stored: &[u8]) -> Vec<u8> {
     ]
     .concat();
     let start = (header.len() + stored.len()) as u32;
-    let end = [&b"PK\x05\x06"[..], &shorts(&[0, 0, 1, 1]), &longs(&[47, start]), &shorts(&[0])].concat();
+    let end = [
+        &b"PK\x05\x06"[..],
+        &shorts(&[0, 0, 1, 1]),
+        &longs(&[47, start]),
+        &shorts(&[0]),
+    ]
+    .concat();
     [&header[..], stored, &entry, &end].concat()
 }
 
@@ -57,7 +79,11 @@ fn explode(archive: Vec<u8>, want: Want) -> (Result<Fetched, StoreError>, usize)
     let memory = MemoryStore::new();
     memory.set("a.zip", archive).expect("a key");
     let store = ZipStore::open(memory, Key::new("a.zip").expect("a key")).expect("it opens");
-    let fetch = Fetch { key: Key::new("a").expect("a key"), of: Of::Any, want };
+    let fetch = Fetch {
+        key: Key::new("a").expect("a key"),
+        of: Of::Any,
+        want,
+    };
     with_peak(|| store.fetch(&fetch))
 }
 
@@ -68,25 +94,45 @@ fn rs_42_bombs_take_no_more_than_is_wanted() {
     // It says how large it is: a limit refuses it, and parts of it can be read.
     let honest = || archive(8, crc, INSIDE as u32, &stored);
     let (fetched, taken) = explode(honest(), Want::Whole { limit: 1 << 20 });
-    assert!(matches!(fetched, Err(StoreError::TooLarge { .. })) && taken < CONSTANT, "{taken}");
-    let parts = vec![5..10, INSIDE as u64 - 5..INSIDE as u64, 1 << 29..(1 << 29) + (1 << 20)];
+    assert!(
+        matches!(fetched, Err(StoreError::TooLarge { .. })) && taken < CONSTANT,
+        "{taken}"
+    );
+    let parts = vec![
+        5..10,
+        INSIDE as u64 - 5..INSIDE as u64,
+        1 << 29..(1 << 29) + (1 << 20),
+    ];
     let (fetched, taken) = explode(honest(), Want::Ranges(parts));
-    let Ok(Fetched::Parts { parts, .. }) = fetched else { panic!("{fetched:?}") };
-    assert_eq!(parts.iter().map(|part| part.len()).collect::<Vec<_>>(), [5, 5, 1 << 20]);
+    let Ok(Fetched::Parts { parts, .. }) = fetched else {
+        panic!("{fetched:?}")
+    };
+    assert_eq!(
+        parts.iter().map(|part| part.len()).collect::<Vec<_>>(),
+        [5, 5, 1 << 20]
+    );
     assert!(taken < CONSTANT + (1 << 20), "{taken}");
     // It says that it is smaller, or larger than all memory.
     for size in [100, INSIDE as u32 - 1, INSIDE as u32 + 1, 0xffff_fffe] {
         for want in [Want::Tail(10), Want::Ranges(vec![0..50])] {
             let (fetched, taken) = explode(archive(8, crc, size, &stored), want);
             let error = fetched.expect_err("it states a wrong size");
-            let text = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+            let text = error
+                .source()
+                .map_or_else(|| error.to_string(), ToString::to_string);
             assert!(text.contains("archive states"), "{size}: {error:?}");
             assert!(taken < CONSTANT, "{size}: {taken}");
         }
     }
-    let (fetched, taken) = explode(archive(8, 0, 0xffff_fffe, &[3, 0]), Want::Whole { limit: u64::MAX });
+    let (fetched, taken) = explode(
+        archive(8, 0, 0xffff_fffe, &[3, 0]),
+        Want::Whole { limit: u64::MAX },
+    );
     assert!(fetched.is_err() && taken < CONSTANT, "{taken}");
-    let (fetched, taken) = explode(archive(0, 0, 0xffff_fffe, b"short"), Want::Whole { limit: u64::MAX });
+    let (fetched, taken) = explode(
+        archive(0, 0, 0xffff_fffe, b"short"),
+        Want::Whole { limit: u64::MAX },
+    );
     assert!(fetched.is_err() && taken < CONSTANT, "{taken}");
 }
 
@@ -97,8 +143,9 @@ fn rs_44_an_entry_takes_little_memory() {
     let memory = MemoryStore::new();
     let mut directory = Vec::new();
     for i in 0..N as u32 {
-        directory
-            .extend_from_slice(b"PK\x01\x02\x14\0\x14\0\0\0\0\0\0\0\x21\0\0\0\0\0\0\0\0\0\0\0\0\0\x0a\0");
+        directory.extend_from_slice(
+            b"PK\x01\x02\x14\0\x14\0\0\0\0\0\0\0\x21\0\0\0\0\0\0\0\0\0\0\0\0\0\x0a\0",
+        );
         directory.extend_from_slice(&[0; 12]);
         directory.extend_from_slice(&(40 * i).to_le_bytes());
         directory.extend_from_slice(format!("c/{i:08}").as_bytes());
@@ -113,7 +160,9 @@ fn rs_44_an_entry_takes_little_memory() {
     end.extend_from_slice(
         b"\x01\0\0\0PK\x05\x06\0\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\0\0",
     );
-    memory.set("a.zip", [start, directory, end].concat()).expect("a key");
+    memory
+        .set("a.zip", [start, directory, end].concat())
+        .expect("a key");
     let before = ALLOCATOR.current_usage();
     let store = ZipStore::open(memory, Key::new("a.zip").expect("a key")).expect("it opens");
     assert_eq!(store.n_values(), N);

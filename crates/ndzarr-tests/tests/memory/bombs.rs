@@ -34,7 +34,9 @@ pub(crate) const INSIDE: usize = 64 << 20;
 /// Reads one chunk of a stored value, which must be an error within the bounds.
 pub(crate) fn explode(name: &str, document: (&str, &Value), key: &str, value: Vec<u8>) {
     let store = MemoryStore::new();
-    store.set(document.0, document.1.to_string()).expect("the key is valid");
+    store
+        .set(document.0, document.1.to_string())
+        .expect("the key is valid");
     store.set(key, value).expect("the key is valid");
     let array = AnyArray::open(&store).unwrap_or_else(|error| panic!("{name}: {error:?}"));
     let chunk: Vec<_> = array.spec().unit_shape.iter().map(|&n| 0..n).collect();
@@ -44,14 +46,21 @@ pub(crate) fn explode(name: &str, document: (&str, &Value), key: &str, value: Ve
         let (result, taken) = with_peak(|| array.read_bytes(&chunk));
         let error = result.map(|bytes| bytes.len()).expect_err(name);
         let is_other_count = error.to_string().contains("a varlength block of");
-        let kind = if is_other_count { ErrorKind::Unsupported } else { ErrorKind::Corrupt };
+        let kind = if is_other_count {
+            ErrorKind::Unsupported
+        } else {
+            ErrorKind::Corrupt
+        };
         assert_eq!(error.kind(), kind, "{name}: {error:?}");
         assert_eq!(error.key(), Some(key), "{name}: {error:?}");
         assert!(error.codec().is_some(), "{name}: {error:?}");
         // The result, the decoded chunk, and the data between two codecs.
         assert!(taken <= 6 * CHUNK + CONSTANT, "{name}: {taken} bytes");
         let grown = resident.grown();
-        assert!(grown <= CONSTANT_RESIDENT, "{name}: the process grew by {grown} bytes");
+        assert!(
+            grown <= CONSTANT_RESIDENT,
+            "{name}: the process grew by {grown} bytes"
+        );
     }
 }
 
@@ -68,25 +77,39 @@ impl Resident {
     }
 
     fn grown(&self) -> u64 {
-        self.0.and_then(|before| Some(Self::peak()?.saturating_sub(before))).unwrap_or(0)
+        self.0
+            .and_then(|before| Some(Self::peak()?.saturating_sub(before)))
+            .unwrap_or(0)
     }
 
     fn peak() -> Option<u64> {
         let status = fs::read_to_string("/proc/self/status").ok()?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmHWM:"))?;
         Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
     }
 }
 
 /// Zeros, encoded.
 pub(crate) fn zeros(codecs: &[CodecSpec], n: usize) -> Vec<u8> {
-    let bytes = CodecSpec::from(CodecConfig::Bytes { endian: Some(Endian::Little) });
+    let bytes = CodecSpec::from(CodecConfig::Bytes {
+        endian: Some(Endian::Little),
+    });
     let specs: Vec<CodecSpec> = [bytes].into_iter().chain(codecs.iter().cloned()).collect();
     let fill = FillValue::defined([0]);
-    let chain = CodecChain::bind(&specs, &DataType::UInt { bits: 8 }, &fill, 1, &CodecRegistry::new());
+    let chain = CodecChain::bind(
+        &specs,
+        &DataType::UInt { bits: 8 },
+        &fill,
+        1,
+        &CodecRegistry::new(),
+    );
     let mut value = Vec::new();
     let chain = chain.expect("the chain is valid");
-    chain.encode(&vec![0; n], &[n as u64], &mut Workspace::new(), &mut value).expect("zeros can be encoded");
+    chain
+        .encode(&vec![0; n], &[n as u64], &mut Workspace::new(), &mut value)
+        .expect("zeros can be encoded");
     value
 }
 
@@ -102,15 +125,29 @@ fn codecs_of_elements() {
     in_own_process!();
     let u16 = DataType::UInt { bits: 16 };
     let bind = |codecs: Vec<CodecConfig>| {
-        let bytes = CodecConfig::Bytes { endian: Some(Endian::Little) };
-        let specs: Vec<CodecSpec> = [bytes].into_iter().chain(codecs).map(CodecSpec::from).collect();
-        CodecChain::bind(&specs, &u16, &FillValue::defined([0; 2]), 1, &CodecRegistry::new())
-            .expect("it binds")
+        let bytes = CodecConfig::Bytes {
+            endian: Some(Endian::Little),
+        };
+        let specs: Vec<CodecSpec> = [bytes]
+            .into_iter()
+            .chain(codecs)
+            .map(CodecSpec::from)
+            .collect();
+        CodecChain::bind(
+            &specs,
+            &u16,
+            &FillValue::defined([0; 2]),
+            1,
+            &CodecRegistry::new(),
+        )
+        .expect("it binds")
     };
     let zeros = |chain: CodecChain| {
         let mut value = Vec::new();
         let n = (INSIDE / 2) as u64;
-        chain.encode(&vec![0; INSIDE], &[n], &mut Workspace::new(), &mut value).expect("zeros are encoded");
+        chain
+            .encode(&vec![0; INSIDE], &[n], &mut Workspace::new(), &mut value)
+            .expect("zeros are encoded");
         value
     };
     let document = |filters: Value, compressor: Value| {
@@ -120,19 +157,42 @@ fn codecs_of_elements() {
     let pcodec = CodecConfig::Pcodec(ndzarr_model::PcodecConfig::default());
     let value = zeros(bind(vec![pcodec.clone()]));
     let config = json!({"id": "pcodec", "level": 8});
-    explode("pcodec", (".zarray", &document(Value::Null, config.clone())), "0", value.clone());
+    explode(
+        "pcodec",
+        (".zarray", &document(Value::Null, config.clone())),
+        "0",
+        value.clone(),
+    );
     // A dictionary of 2^25 - 1 numbers, and a window of 2^24, claimed by sixteen bytes (pco's
     // format.md).
     for claim in [&b"\xf4\xff\xff\x1f\0\0\0\0"[..], b"\x20\x17\0\0\0\0\0\0"] {
         let value = [b"pco!\x02\0\x03\x07\x04\0\0", claim].concat();
-        explode("a claim of pcodec", (".zarray", &document(Value::Null, config.clone())), "0", value);
+        explode(
+            "a claim of pcodec",
+            (".zarray", &document(Value::Null, config.clone())),
+            "0",
+            value,
+        );
     }
     let nested = zeros(bind(vec![pcodec, CodecConfig::Gzip { level: 9 }]));
     let filters = json!([config, {"id": "gzip", "level": 1}]);
-    explode("pcodec in gzip", (".zarray", &document(filters, Value::Null)), "0", nested);
-    let base64 = zeros(bind(vec![CodecConfig::Base64, CodecConfig::Gzip { level: 9 }]));
+    explode(
+        "pcodec in gzip",
+        (".zarray", &document(filters, Value::Null)),
+        "0",
+        nested,
+    );
+    let base64 = zeros(bind(vec![
+        CodecConfig::Base64,
+        CodecConfig::Gzip { level: 9 },
+    ]));
     let filters = json!([{"id": "base64"}, {"id": "gzip", "level": 1}]);
-    explode("base64 in gzip", (".zarray", &document(filters, Value::Null)), "0", base64);
+    explode(
+        "base64 in gzip",
+        (".zarray", &document(filters, Value::Null)),
+        "0",
+        base64,
+    );
     let plain = zeros(bind(vec![CodecConfig::Gzip { level: 9 }]));
     for filter in [
         json!({"id": "packbits"}),
@@ -143,7 +203,12 @@ fn codecs_of_elements() {
     ] {
         let name = format!("{filter} in gzip");
         let filters = json!([filter, {"id": "gzip", "level": 1}]);
-        explode(&name, (".zarray", &document(filters, Value::Null)), "0", plain.clone());
+        explode(
+            &name,
+            (".zarray", &document(filters, Value::Null)),
+            "0",
+            plain.clone(),
+        );
     }
 }
 
@@ -155,8 +220,16 @@ fn codec_headers_with_false_sizes() {
         let value = [&size.to_le_bytes()[..], &[0; 40]].concat();
         explode("lz4 prefix", (".zarray", &lz4), "0", value);
     }
-    let blosc = v2(Value::Null, json!({"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 1}));
-    for (nbytes, blocksize) in [(i32::MAX, 1 << 30), (-1, 1), (CHUNK as i32, i32::MAX), (CHUNK as i32, 0)] {
+    let blosc = v2(
+        Value::Null,
+        json!({"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 1}),
+    );
+    for (nbytes, blocksize) in [
+        (i32::MAX, 1 << 30),
+        (-1, 1),
+        (CHUNK as i32, i32::MAX),
+        (CHUNK as i32, 0),
+    ] {
         let mut value = vec![2, 1, 1, 1];
         for n in [nbytes, blocksize, 64] {
             value.extend(n.to_le_bytes());
@@ -167,11 +240,16 @@ fn codec_headers_with_false_sizes() {
     // A zstd frame with a window of 2 GiB and a content of 1 GiB, all of it missing.
     let zstd = v2(Value::Null, json!({"id": "zstd", "level": 1}));
     for window in [0xa8, 0xf8] {
-        let value = vec![0x28, 0xb5, 0x2f, 0xfd, 0x80, window, 0, 0, 0, 0x40, 0x03, 0, 0x10, 0xff];
+        let value = vec![
+            0x28, 0xb5, 0x2f, 0xfd, 0x80, window, 0, 0, 0, 0x40, 0x03, 0, 0x10, 0xff,
+        ];
         explode("zstd window", (".zarray", &zstd), "0", value);
     }
     // A .lzma header with a dictionary of 4 GiB, and one with the largest that is still tried.
-    let lzma = v2(Value::Null, json!({"id": "lzma", "format": 2, "check": -1, "preset": 1, "filters": null}));
+    let lzma = v2(
+        Value::Null,
+        json!({"id": "lzma", "format": 2, "check": -1, "preset": 1, "filters": null}),
+    );
     for dict_size in [u32::MAX, 128 << 20] {
         let value = [&[0x5d][..], &dict_size.to_le_bytes(), &[0xff; 8], &[0; 32]].concat();
         explode("lzma dictionary", (".zarray", &lzma), "0", value);

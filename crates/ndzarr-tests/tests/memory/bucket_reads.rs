@@ -23,10 +23,15 @@ fn rs_50_reads_of_a_bucket_take_the_bytes_in_flight_and_their_results() {
     in_own_process!();
     // Its ETags are no hashes, which take long.
     let server = ObjectServer::start(Dialect::Azure);
-    let options = RemoteOptions::new().endpoint(server.url()).account("lab").requests_in_flight(256);
+    let options = RemoteOptions::new()
+        .endpoint(server.url())
+        .account("lab")
+        .requests_in_flight(256);
     let store = ObjectStore::azure(BUCKET, "", &options).expect("the options fit");
     let shape = [(N_CHUNKS * CHUNK) as u64];
-    let a = Array::<u8>::builder(shape).chunks([CHUNK as u64]).codecs([codec::zstd(1)]);
+    let a = Array::<u8>::builder(shape)
+        .chunks([CHUNK as u64])
+        .codecs([codec::zstd(1)]);
     let a = a.create((&store, "a")).expect("it is new");
     // Bytes that do not compress.
     let mut random = Random::seeded("chunks");
@@ -34,7 +39,8 @@ fn rs_50_reads_of_a_bucket_take_the_bytes_in_flight_and_their_results() {
     let first = chunk[0];
     let chunk = ndarray::Array1::from(chunk);
     for at in 0..N_CHUNKS {
-        a.write([(at * CHUNK) as u64..((at + 1) * CHUNK) as u64], &chunk).expect("a write");
+        a.write([(at * CHUNK) as u64..((at + 1) * CHUNK) as u64], &chunk)
+            .expect("a write");
     }
     let run = RunOptions::default().bytes_in_flight(IN_FLIGHT as u64);
     let extra = |call: &dyn Fn()| {
@@ -48,7 +54,10 @@ fn rs_50_reads_of_a_bucket_take_the_bytes_in_flight_and_their_results() {
     };
     let one = a.clone().with_options(run.clone());
     let (peak, traffic) = extra(&|| read(&one));
-    assert!(traffic.most_in_flight <= IN_FLIGHT / CHUNK && traffic.bytes_sent > shape[0], "{traffic:?}");
+    assert!(
+        traffic.most_in_flight <= IN_FLIGHT / CHUNK && traffic.bytes_sent > shape[0],
+        "{traffic:?}"
+    );
     assert!(peak < IN_FLIGHT + CONSTANT, "{} MiB", peak >> 20);
 
     // The limit is that of several calls, if they are to share it.
@@ -60,6 +69,9 @@ fn rs_50_reads_of_a_bucket_take_the_bytes_in_flight_and_their_results() {
             }
         });
     });
-    assert!(traffic.most_in_flight <= IN_FLIGHT / CHUNK && traffic.bytes_sent > 4 * shape[0], "{traffic:?}");
+    assert!(
+        traffic.most_in_flight <= IN_FLIGHT / CHUNK && traffic.bytes_sent > 4 * shape[0],
+        "{traffic:?}"
+    );
     assert!(peak < IN_FLIGHT + 4 * CONSTANT, "{} MiB", peak >> 20);
 }

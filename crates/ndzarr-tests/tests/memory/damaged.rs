@@ -29,7 +29,9 @@ fn every_codec_and_document_is_damaged() {
 #[test]
 fn every_prefix_of_chunks_made_by_hand() {
     in_own_process!();
-    run(select::chunks_by_hand, |_, len| (0..len.min(EVERYWHERE)).map(Damage::Prefix).collect());
+    run(select::chunks_by_hand, |_, len| {
+        (0..len.min(EVERYWHERE)).map(Damage::Prefix).collect()
+    });
 }
 
 #[test]
@@ -41,7 +43,9 @@ fn one_document_of_each_kind() {
 #[test]
 fn a_sample_of_all_files() {
     in_own_process!();
-    run(select::all, |target, len| Damage::sample(&mut Random::seeded(&target.to_string()), len, 2));
+    run(select::all, |target, len| {
+        Damage::sample(&mut Random::seeded(&target.to_string()), len, 2)
+    });
 }
 
 fn run(select: fn() -> Vec<Target>, damages: impl Fn(&Target, usize) -> Vec<Damage>) {

@@ -37,19 +37,32 @@ fn values(of: &str) -> String {
 fn large_documents_are_read() {
     in_own_process!();
     let text = "x".repeat(100 << 20);
-    let document = format!(r#"{{"zarr_format":3,"node_type":"group","attributes":{{"a":"{text}"}}}}"#);
+    let document =
+        format!(r#"{{"zarr_format":3,"node_type":"group","attributes":{{"a":"{text}"}}}}"#);
     let (opened, taken) = open(&[("zarr.json", document)], &OpenOptions::new());
     opened.expect("it opens");
     assert!(taken <= 2 * text.len() + (4 << 20), "{taken} bytes");
 
     let nodes: Vec<String> = (0..100_000)
-        .map(|i| format!(r#""group/{i}/.zgroup":{{"zarr_format":2}},"group/{i}/.zattrs":{{"a":[1,2,3]}}"#))
+        .map(|i| {
+            format!(
+                r#""group/{i}/.zgroup":{{"zarr_format":2}},"group/{i}/.zattrs":{{"a":[1,2,3]}}"#
+            )
+        })
         .collect();
     let group = r#"".zgroup":{"zarr_format":2},"group/.zgroup":{"zarr_format":2}"#;
-    let consolidated =
-        format!(r#"{{"zarr_consolidated_format":1,"metadata":{{{group},{}}}}}"#, nodes.join(","));
-    let documents = [(".zgroup", r#"{"zarr_format":2}"#.to_owned()), (".zmetadata", consolidated)];
-    let (opened, _) = open(&documents, &OpenOptions::new().consolidated(ConsolidatedUse::Require));
+    let consolidated = format!(
+        r#"{{"zarr_consolidated_format":1,"metadata":{{{group},{}}}}}"#,
+        nodes.join(",")
+    );
+    let documents = [
+        (".zgroup", r#"{"zarr_format":2}"#.to_owned()),
+        (".zmetadata", consolidated),
+    ];
+    let (opened, _) = open(
+        &documents,
+        &OpenOptions::new().consolidated(ConsolidatedUse::Require),
+    );
     opened.expect("it opens");
 }
 
@@ -62,25 +75,41 @@ mod long {
         in_own_process!();
         for of in ["objects", "lists", "numbers", "members"] {
             let attributes = format!(r#"{{"a":{}}}"#, values(of));
-            let v3 = format!(r#"{{"zarr_format":3,"node_type":"group","attributes":{attributes}}}"#);
-            let v2 = [(".zgroup", r#"{"zarr_format":2}"#.to_owned()), (".zattrs", attributes.clone())];
+            let v3 =
+                format!(r#"{{"zarr_format":3,"node_type":"group","attributes":{attributes}}}"#);
+            let v2 = [
+                (".zgroup", r#"{"zarr_format":2}"#.to_owned()),
+                (".zattrs", attributes.clone()),
+            ];
             let n5 = format!(r#"{{"n5":"4.0.0",{}"#, &attributes[1..]);
             for documents in [&[("zarr.json", v3)][..], &v2, &[("attributes.json", n5)]] {
                 let (opened, taken) = open(documents, &OpenOptions::new());
                 let error = opened.expect_err("too large");
                 assert_eq!(error.kind(), ErrorKind::InvalidMetadata, "{of}: {error}");
                 assert!(
-                    error.to_string().contains("would take more than 256 MiB of memory"),
+                    error
+                        .to_string()
+                        .contains("would take more than 256 MiB of memory"),
                     "{of}: {error}"
                 );
                 assert!(taken <= MOST, "{of}, {}: {taken} bytes", documents[0].0);
             }
         }
-        let entries: Vec<String> = (0..2_000_000).map(|i| format!("\"{i:x}/.zgroup\":0")).collect();
-        let consolidated =
-            format!(r#"{{"zarr_consolidated_format":1,"metadata":{{{}}}}}"#, entries.join(","));
-        let documents = [(".zgroup", r#"{"zarr_format":2}"#.to_owned()), (".zmetadata", consolidated)];
-        let (opened, taken) = open(&documents, &OpenOptions::new().consolidated(ConsolidatedUse::Require));
+        let entries: Vec<String> = (0..2_000_000)
+            .map(|i| format!("\"{i:x}/.zgroup\":0"))
+            .collect();
+        let consolidated = format!(
+            r#"{{"zarr_consolidated_format":1,"metadata":{{{}}}}}"#,
+            entries.join(",")
+        );
+        let documents = [
+            (".zgroup", r#"{"zarr_format":2}"#.to_owned()),
+            (".zmetadata", consolidated),
+        ];
+        let (opened, taken) = open(
+            &documents,
+            &OpenOptions::new().consolidated(ConsolidatedUse::Require),
+        );
         assert!(opened.is_err_and(|error| error.to_string().contains("256 MiB")));
         assert!(taken <= MOST, "{taken} bytes");
     }

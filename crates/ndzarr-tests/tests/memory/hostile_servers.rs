@@ -30,8 +30,10 @@ fn answers_without_end_take_bounded_memory() {
             let server = ObjectServer::start(dialect);
             server.objects().put("a/zarr.json", "{}");
             server.faults([FaultRule::always(fault.clone())]);
-            let options =
-                RemoteOptions::new().endpoint(server.url()).account("lab").retry_for(Duration::ZERO);
+            let options = RemoteOptions::new()
+                .endpoint(server.url())
+                .account("lab")
+                .retry_for(Duration::ZERO);
             let store = match dialect {
                 Dialect::S3 => ObjectStore::s3(BUCKET, "", &options),
                 Dialect::Gcs => ObjectStore::gcs(BUCKET, "", &options),
@@ -40,9 +42,13 @@ fn answers_without_end_take_bounded_memory() {
             };
             let store = store.expect("the options fit");
             let ((), taken) = with_peak(|| {
-                assert!(AnyArray::open((&store, "a")).is_err(), "{dialect:?} {fault:?}");
+                assert!(
+                    AnyArray::open((&store, "a")).is_err(),
+                    "{dialect:?} {fault:?}"
+                );
                 // A list of nothing is all that may succeed.
-                let _ = Group::open(&store).map(|group| group.children().map(|children| children.len()));
+                let _ = Group::open(&store)
+                    .map(|group| group.children().map(|children| children.len()));
             });
             assert!(taken < MOST, "{dialect:?} {fault:?}: {taken} bytes");
         }

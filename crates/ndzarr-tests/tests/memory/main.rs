@@ -17,7 +17,8 @@ use peak_alloc::PeakAlloc;
 #[global_allocator]
 static ALLOCATOR: PeakAlloc = PeakAlloc;
 
-/// Runs a call. Returns its result, and the most memory that was in use beyond what was before, in bytes.
+/// Runs a call. Returns its result, and the most memory that was in use beyond what was before, in
+/// bytes.
 fn with_peak<T>(call: impl FnOnce() -> T) -> (T, usize) {
     let before = ALLOCATOR.current_usage();
     ALLOCATOR.reset_peak_usage();

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
-use ndzarr::{Array, ChunkEdges, CopyOptions, CustomChunkGrid, MemoryStore, Storage, asynchronous, copy};
+use ndzarr::{
+    Array, ChunkEdges, CopyOptions, CustomChunkGrid, MemoryStore, Storage, asynchronous, copy,
+};
 use ndzarr_store::{
     DirListing, Fetch, Fetched, Key, Pin, Precondition, Prefix, Put, Store, StoreError, Want,
 };
@@ -65,11 +67,18 @@ fn inner_chunks_in(name: &str, storage: &Storage, chunks: u64) {
     let result = chunks as usize;
     let index = 16 * chunks as usize + 4;
     // The store's content, and the value that it is given.
-    let stored = if name == "folder" { 0 } else { 2 * (result + index) };
+    let stored = if name == "folder" {
+        0
+    } else {
+        2 * (result + index)
+    };
     let shards = Array::<u8>::builder([chunks]).chunks([1]).shards([chunks]);
     let a = shards.create((storage, "a")).expect("it works");
     let read = extra(|| assert!(a.read(..).expect("it works").iter().all(|&n| n == 0)));
-    assert!(read < result + index + FEW, "{name}, nothing stored: {read}");
+    assert!(
+        read < result + index + FEW,
+        "{name}, nothing stored: {read}"
+    );
     let write = extra(|| a.fill(.., 7).expect("it works"));
     assert!(write < stored + index + FEW, "{name}, write: {write}");
     let read = extra(|| assert!(a.read(..).expect("it works").iter().all(|&n| n == 7)));
@@ -81,10 +90,19 @@ fn inner_chunks_in(name: &str, storage: &Storage, chunks: u64) {
     assert!(read < result + index + FEW, "{name}, read_async: {read}");
     let every_other = ndzarr::s![..; 2];
     let read = extra(|| drop(a.read(every_other).expect("it works")));
-    assert!(read < result + index + FEW, "{name}, every other one: {read}");
+    assert!(
+        read < result + index + FEW,
+        "{name}, every other one: {read}"
+    );
     let write = extra(|| a.fill([5..6], 9).expect("it works"));
-    assert!(write < stored + 2 * index + FEW, "{name}, write of one: {write}");
-    assert_eq!(a.read([4..7]).expect("it works").as_slice(), Some(&[7, 9, 7][..]));
+    assert!(
+        write < stored + 2 * index + FEW,
+        "{name}, write of one: {write}"
+    );
+    assert_eq!(
+        a.read([4..7]).expect("it works").as_slice(),
+        Some(&[7, 9, 7][..])
+    );
 }
 
 /// The file is almost all index.
@@ -95,7 +113,11 @@ fn one_inner_chunk_of_a_sparse_shard() {
     in_own_process!();
     let folder = tempfile::tempdir().expect("a folder");
     let shards = Array::<u8>::builder([CHUNKS]).chunks([1]).shards([CHUNKS]);
-    shards.create((folder.path(), "a")).expect("it works").fill([5..6], 9).expect("it works");
+    shards
+        .create((folder.path(), "a"))
+        .expect("it works")
+        .fill([5..6], 9)
+        .expect("it works");
     let a = Array::<u8>::open((folder.path(), "a")).expect("it works");
     let read = extra(|| assert_eq!(a.read([5..6]).expect("it works")[[0]], 9));
     assert!(read < INDEX + FEW, "{read}");
@@ -115,7 +137,11 @@ impl Store for Listed {
 
     fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
         if fetch.want == Want::Size && fetch.key.as_str().starts_with("a/c/") {
-            return Ok(Fetched::Parts { pin: Pin::new(()), size: 1, parts: Vec::new() });
+            return Ok(Fetched::Parts {
+                pin: Pin::new(()),
+                size: 1,
+                parts: Vec::new(),
+            });
         }
         self.documents.fetch(fetch)
     }
@@ -128,9 +154,18 @@ impl Store for Listed {
         }
         let numbers = || (0..ROWS).map(|n| n.to_string()).collect();
         Ok(match prefix.as_str().matches('/').count() {
-            1 => DirListing { prefixes: vec!["c".into()], ..documents },
-            2 => DirListing { keys: Vec::new(), prefixes: numbers() },
-            _ => DirListing { keys: numbers(), prefixes: Vec::new() },
+            1 => DirListing {
+                prefixes: vec!["c".into()],
+                ..documents
+            },
+            2 => DirListing {
+                keys: Vec::new(),
+                prefixes: numbers(),
+            },
+            _ => DirListing {
+                keys: numbers(),
+                prefixes: Vec::new(),
+            },
         })
     }
 
@@ -146,7 +181,10 @@ fn chunks_that_are_removed() {
     in_own_process!();
     let store = Arc::new(Listed::default());
     let storage = Storage::blocking(Arc::clone(&store));
-    let mut a = Array::<u8>::builder([ROWS, ROWS]).chunks([1, 1]).create((storage, "a")).expect("it works");
+    let mut a = Array::<u8>::builder([ROWS, ROWS])
+        .chunks([1, 1])
+        .create((storage, "a"))
+        .expect("it works");
     let shrink = extra(|| a.resize([ROWS, 0]).expect("it works"));
     assert!(shrink < FEW, "shrink: {shrink}");
     assert_eq!(store.removed.load(Ordering::Relaxed), ROWS * ROWS);
@@ -176,7 +214,8 @@ mod long {
         in_own_process!();
         // Each has a run of its own.
         let single = ChunkEdges::Listed(vec![(1, 1); CHUNKS as usize]);
-        let a = Array::<u8>::builder([CHUNKS]).chunk_grid(CustomChunkGrid::new("example.single", [single]));
+        let a = Array::<u8>::builder([CHUNKS])
+            .chunk_grid(CustomChunkGrid::new("example.single", [single]));
         chunks(&a.create((MemoryStore::new(), "a")).expect("it works"));
     }
 
@@ -197,14 +236,17 @@ mod long {
         assert!(read < RESULT + INDEX + FEW, "read: {read}");
     }
 
-    /// Going over a grid takes no memory. A list of the stored chunks takes a number and a length for each: twice
-    /// while it is made, with room to grow.
+    /// Going over a grid takes no memory. A list of the stored chunks takes a number and a length
+    /// for each: twice while it is made, with room to grow.
     #[test]
     #[ignore = "long; `.ci/run all` runs it"]
     fn chunks_that_are_counted_and_listed() {
         in_own_process!();
         let storage = Storage::blocking(Listed::default());
-        let a = Array::<u8>::builder([ROWS, ROWS]).chunks([1, 1]).create((storage, "a")).expect("it works");
+        let a = Array::<u8>::builder([ROWS, ROWS])
+            .chunks([1, 1])
+            .create((storage, "a"))
+            .expect("it works");
         let counted = extra(|| assert_eq!(a.chunks().count() as u64, ROWS * ROWS));
         assert!(counted < FEW, "count: {counted}");
         let every_other = extra(|| {
@@ -215,18 +257,25 @@ mod long {
         let listed = extra(|| {
             let stored = a.units().stored().expect("a list");
             assert_eq!(stored.len() as u64, ROWS * ROWS);
-            assert_eq!(stored.filter_map(|unit| unit.byte_len).sum::<u64>(), ROWS * ROWS);
+            assert_eq!(
+                stored.filter_map(|unit| unit.byte_len).sum::<u64>(),
+                ROWS * ROWS
+            );
         });
         assert!(listed < 64 * (ROWS * ROWS) as usize + FEW, "list: {listed}");
     }
 
-    /// Besides the blocks, the list of the source's keys is in memory, and a few numbers for each chunk.
+    /// Besides the blocks, the list of the source's keys is in memory, and a few numbers for each
+    /// chunk.
     #[test]
     #[ignore = "long; `.ci/run all` runs it"]
     fn chunks_that_are_copied() {
         in_own_process!();
         let from = MemoryStore::new();
-        let a = Array::<u8>::builder([CHUNKS]).chunks([1]).create((&from, "a")).expect("it works");
+        let a = Array::<u8>::builder([CHUNKS])
+            .chunks([1])
+            .create((&from, "a"))
+            .expect("it works");
         a.fill(.., 7).expect("it works");
         let to = Storage::blocking(Forgetful::default());
         let memory = 8 << 20;

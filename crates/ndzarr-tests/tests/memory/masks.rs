@@ -11,14 +11,20 @@ use crate::with_peak;
 fn a_dense_mask_takes_the_memory_of_its_chunks() {
     in_own_process!();
     let shape = [256_u64; 3];
-    let array = Array::<u8>::builder(shape).chunks([64, 64, 64]).codecs([codec::zstd(1)]).fill_value(3);
+    let array = Array::<u8>::builder(shape)
+        .chunks([64, 64, 64])
+        .codecs([codec::zstd(1)])
+        .fill_value(3);
     let array = array.create((MemoryStore::new(), "a")).expect("it is new");
     array.fill((..128, .., ..), 5).expect("it is written");
     let mut mask = Array3::from_elem(shape.map(|n| n as usize), true);
     mask[[0, 0, 0]] = false;
     let result = mask.len();
     let (found, peak) = with_peak(|| array.read(&mask).expect("a read"));
-    assert_eq!((found.len(), found[0], found[result - 2]), (result - 1, 5, 3));
+    assert_eq!(
+        (found.len(), found[0], found[result - 2]),
+        (result - 1, 5, 3)
+    );
     // The result, about a bit for each element, and the chunks in work.
     assert!(peak < result + (24 << 20), "{} MiB", peak >> 20);
 }
@@ -27,7 +33,10 @@ fn a_dense_mask_takes_the_memory_of_its_chunks() {
 #[test]
 fn a_dense_mask_is_written_in_the_memory_of_its_shards() {
     in_own_process!();
-    let array = Array::<u8>::builder([256; 3]).chunks([64; 3]).shards([256; 3]).codecs([codec::zstd(1)]);
+    let array = Array::<u8>::builder([256; 3])
+        .chunks([64; 3])
+        .shards([256; 3])
+        .codecs([codec::zstd(1)]);
     let array = array.create((MemoryStore::new(), "a")).expect("it is new");
     let mut mask = Array3::from_elem([256; 3], true);
     mask[[0, 0, 0]] = false;

@@ -1,7 +1,8 @@
-//! The crate zarrs for `cargo xtask conformance`: each line of standard input is a request in JSON, each answer a line
-//! of JSON, `{"says": …}` or `{"error": …}`.
+//! The crate zarrs for `cargo xtask conformance`: each line of standard input is a request in JSON,
+//! each answer a line of JSON, `{"says": …}` or `{"error": …}`.
 //!
-//! Elements lie in files, little endian and packed in C order; those of variable size have their length as u32 in front.
+//! Elements lie in files, little endian and packed in C order; those of variable size have their
+//! length as u32 in front.
 
 use std::error::Error;
 use std::fs;
@@ -13,7 +14,9 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use zarrs::array::{Array, ArrayBytes, ArrayBytesOffsets, ArrayMetadata, ArrayMetadataOptions, ArraySubset};
+use zarrs::array::{
+    Array, ArrayBytes, ArrayBytesOffsets, ArrayMetadata, ArrayMetadataOptions, ArraySubset,
+};
 use zarrs::filesystem::FilesystemStore;
 use zarrs::group::Group;
 use zarrs::storage::{StoreKey, WritableStorageTraits};
@@ -34,7 +37,11 @@ enum Request {
         variable: bool,
     },
     /// Reads all of an array.
-    Read { store: PathBuf, node: String, out: PathBuf },
+    Read {
+        store: PathBuf,
+        node: String,
+        out: PathBuf,
+    },
 }
 
 fn main() -> Result<(), Failure> {
@@ -47,7 +54,9 @@ fn main() -> Result<(), Failure> {
             Ok(Err(error)) => json!({"error": error.to_string()}),
             Err(panic) => {
                 let what = panic.downcast_ref::<String>().map(String::as_str);
-                let what = what.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or_default();
+                let what = what
+                    .or_else(|| panic.downcast_ref::<&str>().copied())
+                    .unwrap_or_default();
                 json!({"error": format!("panics: {what}")})
             }
         };
@@ -59,18 +68,32 @@ fn main() -> Result<(), Failure> {
 
 fn answer(line: &str) -> Result<Value, Failure> {
     match serde_json::from_str(line)? {
-        Request::Write { store, node, metadata, start, shape, data, variable } => {
+        Request::Write {
+            store,
+            node,
+            metadata,
+            start,
+            shape,
+            data,
+            variable,
+        } => {
             let store = Arc::new(FilesystemStore::new(&store)?);
             let mut above = Vec::new();
             for name in node.split('/').filter(|name| !name.is_empty()) {
                 if metadata["zarr_format"] == 3 {
-                    let path =
-                        if above.is_empty() { "/".to_owned() } else { format!("/{}", above.join("/")) };
+                    let path = if above.is_empty() {
+                        "/".to_owned()
+                    } else {
+                        format!("/{}", above.join("/"))
+                    };
                     let group = json!({"zarr_format": 3, "node_type": "group"});
                     Group::new_with_metadata(store.clone(), &path, serde_json::from_value(group)?)?
                         .store_metadata()?;
                 } else {
-                    let prefix = above.iter().map(|name| format!("{name}/")).collect::<String>();
+                    let prefix = above
+                        .iter()
+                        .map(|name| format!("{name}/"))
+                        .collect::<String>();
                     store.set(
                         &StoreKey::new(format!("{prefix}.zgroup"))?,
                         br#"{"zarr_format":2}"#.to_vec().into(),
@@ -80,12 +103,21 @@ fn answer(line: &str) -> Result<Value, Failure> {
             }
             let metadata: ArrayMetadata = serde_json::from_value(metadata)?;
             let array = Array::new_with_metadata(store, &format!("/{node}"), metadata)?;
-            array.store_metadata_opt(&ArrayMetadataOptions::default().with_include_zarrs_metadata(false))?;
+            array.store_metadata_opt(
+                &ArrayMetadataOptions::default().with_include_zarrs_metadata(false),
+            )?;
             let bytes = fs::read(data)?;
-            let elements = if variable { variable_elements(&bytes)? } else { ArrayBytes::new_flen(bytes) };
+            let elements = if variable {
+                variable_elements(&bytes)?
+            } else {
+                ArrayBytes::new_flen(bytes)
+            };
             if shape.iter().product::<u64>() > 0 {
-                let ranges: Vec<Range<u64>> =
-                    start.iter().zip(&shape).map(|(start, len)| *start..start + len).collect();
+                let ranges: Vec<Range<u64>> = start
+                    .iter()
+                    .zip(&shape)
+                    .map(|(start, len)| *start..start + len)
+                    .collect();
                 array.store_array_subset(&ArraySubset::new_with_ranges(&ranges), elements)?;
             }
             Ok(Value::Null)
@@ -122,8 +154,9 @@ fn variable_elements(bytes: &[u8]) -> Result<ArrayBytes<'static>, Failure> {
     let mut offsets = vec![0];
     let mut rest = bytes;
     while let Some((len, tail)) = rest.split_first_chunk::<4>() {
-        let (element, tail) =
-            tail.split_at_checked(u32::from_le_bytes(*len) as usize).ok_or("ends within an element")?;
+        let (element, tail) = tail
+            .split_at_checked(u32::from_le_bytes(*len) as usize)
+            .ok_or("ends within an element")?;
         all.extend_from_slice(element);
         offsets.push(all.len());
         rest = tail;

@@ -12,7 +12,10 @@ pub(super) const OF_DEBIAN: [&str; 2] = ["GDAL", "netCDF4 of Debian"];
 const NPM_PACKAGES: [&str; 2] = ["zarrita@0.7.5", "ome-zarr.js@0.0.19"];
 
 /// Debian's packages, in steps.
-const PACKAGES: [&[&str]; 2] = [&["nodejs", "chromium"], &["python3-gdal", "python3-netcdf4"]];
+const PACKAGES: [&[&str]; 2] = [
+    &["nodejs", "chromium"],
+    &["python3-gdal", "python3-netcdf4"],
+];
 
 /// The scripts in JavaScript, from the root of the repository.
 pub(super) const SCRIPTS: &str = "xtask/src/conformance/clients";
@@ -22,10 +25,17 @@ const NOT_INSTALLED: i32 = 3;
 
 /// The output of a command: lines, each an outcome.
 pub(super) fn lines(command: &mut Command) -> Result<String, String> {
-    let output = command.stderr(Stdio::piped()).output().map_err(|e| format!("{command:?}: {e}"))?;
+    let output = command
+        .stderr(Stdio::piped())
+        .output()
+        .map_err(|e| format!("{command:?}: {e}"))?;
     if !output.status.success() {
         let printed = String::from_utf8_lossy(&output.stderr);
-        let why = if output.status.code() == Some(NOT_INSTALLED) { "not installed" } else { "failed" };
+        let why = if output.status.code() == Some(NOT_INSTALLED) {
+            "not installed"
+        } else {
+            "failed"
+        };
         return Err(format!("{why}: {}", printed.trim()));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
@@ -40,8 +50,15 @@ pub(super) fn debian() -> Result<Folder, String> {
 
 /// The folder of npm's packages.
 pub(super) fn npm() -> Result<PathBuf, String> {
-    let file = install::npm("clients", "node_modules/zarrita/package.json", &NPM_PACKAGES)?;
-    file.ancestors().nth(3).map(Path::to_path_buf).ok_or_else(|| "no folder of npm".to_owned())
+    let file = install::npm(
+        "clients",
+        "node_modules/zarrita/package.json",
+        &NPM_PACKAGES,
+    )?;
+    file.ancestors()
+        .nth(3)
+        .map(Path::to_path_buf)
+        .ok_or_else(|| "no folder of npm".to_owned())
 }
 
 /// Debian, which sees the working copy and the build folder in it.
@@ -53,7 +70,12 @@ impl<'f> Inside<'f> {
     }
 
     /// Runs a script with paths and other arguments.
-    pub(super) fn run(&self, script: &[&str], paths: &[&Path], rest: &[&str]) -> Result<String, String> {
+    pub(super) fn run(
+        &self,
+        script: &[&str],
+        paths: &[&Path],
+        rest: &[&str],
+    ) -> Result<String, String> {
         let mut command = self.0.inside();
         command.args(script);
         for path in paths {

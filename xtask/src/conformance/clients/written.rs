@@ -23,17 +23,25 @@ const WRITES: &str = "xtask/python/conformance/client_writes.py";
 /// # Errors
 ///
 /// ndzarr cannot be run.
-pub(super) fn run(program: &Path, data: &Path, debian: &Result<Folder, String>) -> Result<String, String> {
+pub(super) fn run(
+    program: &Path,
+    data: &Path,
+    debian: &Result<Folder, String>,
+) -> Result<String, String> {
     let mut written = Vec::new();
     for client in OF_PYPI {
         let stores = data.join(format!("by-{client}"));
         let mut command = script("clients", "client_writes.py")?;
         let printed = lines(command.arg(data).arg(client).arg(&stores));
-        written.push(line(client, printed.map(|printed| json!([client, stores, printed]))));
+        written.push(line(
+            client,
+            printed.map(|printed| json!([client, stores, printed])),
+        ));
     }
     for client in OF_DEBIAN {
-        let run =
-            |inside: &Inside<'_>, stores: &str| inside.run(&["python3", WRITES], &[data], &[client, stores]);
+        let run = |inside: &Inside<'_>, stores: &str| {
+            inside.run(&["python3", WRITES], &[data], &[client, stores])
+        };
         written.push(line(client, in_debian(debian, client, run)));
     }
     let run = |inside: &Inside<'_>, stores: &str| {
@@ -44,7 +52,12 @@ pub(super) fn run(program: &Path, data: &Path, debian: &Result<Folder, String>) 
 
     let list = python::target().join("clients-wrote.jsonl");
     fs::write(&list, written.concat()).map_err(|e| format!("{}: {e}", list.display()))?;
-    lines(script("clients", "client_written.py")?.arg(data).arg(&list).env("NDZARR_CONFORMANCE", program))
+    lines(
+        script("clients", "client_written.py")?
+            .arg(data)
+            .arg(&list)
+            .env("NDZARR_CONFORMANCE", program),
+    )
 }
 
 /// What a client printed, and where its stores are; or why it was not run.

@@ -16,13 +16,16 @@ struct Found {
 }
 
 impl Modules {
-    /// For each file those whose items it names. A re-export of an item of a module below is not an edge.
+    /// For each file those whose items it names. A re-export of an item of a module below is not an
+    /// edge.
     pub(in crate::tidy) fn edges(&self) -> Vec<BTreeSet<usize>> {
         let mut edges = vec![BTreeSet::new(); self.files.len()];
         for (own, module) in self.modules.iter().enumerate() {
             for import in &module.imports {
                 let is_used = module.paths.iter().any(|path| path[0] == import.name);
-                let Some(found) = self.find(own, &import.path, MAX_STEPS) else { continue };
+                let Some(found) = self.find(own, &import.path, MAX_STEPS) else {
+                    continue;
+                };
                 if import.is_reexport && !is_used && self.is_below(found.module, own) {
                     continue;
                 }
@@ -32,8 +35,11 @@ impl Modules {
                 }
             }
             for path in module.paths.iter().filter(|path| path.len() > 1) {
-                let found = self.find(own, path, MAX_STEPS).filter(|found| found.is_item);
-                edges[module.file].extend(found.into_iter().flat_map(|found| self.files_of(&found)));
+                let found = self
+                    .find(own, path, MAX_STEPS)
+                    .filter(|found| found.is_item);
+                edges[module.file]
+                    .extend(found.into_iter().flat_map(|found| self.files_of(&found)));
             }
             edges[module.file].remove(&module.file);
         }
@@ -47,7 +53,9 @@ impl Modules {
 
     fn is_below(&self, mut module: usize, above: usize) -> bool {
         while module != above {
-            let Some(parent) = self.modules[module].parent else { return false };
+            let Some(parent) = self.modules[module].parent else {
+                return false;
+            };
             module = parent;
         }
         true
@@ -68,18 +76,34 @@ impl Modules {
                 }
             }
             name => {
-                let imports =
-                    || module.imports.iter().any(|import| import.name == name && import.path != path);
+                let imports = || {
+                    module
+                        .imports
+                        .iter()
+                        .any(|import| import.name == name && import.path != path)
+                };
                 let is_known = module.children.contains_key(name) || imports();
-                if is_known { self.below(at, path, steps) } else { None }
+                if is_known {
+                    self.below(at, path, steps)
+                } else {
+                    None
+                }
             }
         }
     }
 
     /// Where a path leads from a module on.
     fn below(&self, at: usize, path: &[String], steps: usize) -> Option<Found> {
-        let found = |is_item| Some(Found { module: at, is_item, through: Vec::new() });
-        let Some((name, rest)) = path.split_first() else { return found(false) };
+        let found = |is_item| {
+            Some(Found {
+                module: at,
+                is_item,
+                through: Vec::new(),
+            })
+        };
+        let Some((name, rest)) = path.split_first() else {
+            return found(false);
+        };
         let module = &self.modules[at];
         let import = module.imports.iter().find(|import| import.name == *name);
         // A function may have the name of the module that it is re-exported from.
@@ -92,25 +116,42 @@ impl Modules {
         if let Some(import) = import {
             let path: Path = import.path.iter().chain(rest).cloned().collect();
             let further = self.find(at, &path, steps);
-            return if import.is_reexport { self.through(at, further) } else { further };
+            return if import.is_reexport {
+                self.through(at, further)
+            } else {
+                further
+            };
         }
         if !module.items.contains(name) {
             for glob in module.imports.iter().filter(|import| import.name == "*") {
-                if let Some(Found { module: from, is_item: false, .. }) = self.find(at, &glob.path, steps)
+                if let Some(Found {
+                    module: from,
+                    is_item: false,
+                    ..
+                }) = self.find(at, &glob.path, steps)
                     && from != at
                     && self.has(from, name)
                 {
                     let further = self.below(from, path, steps);
-                    return if glob.is_reexport { self.through(at, further) } else { further };
+                    return if glob.is_reexport {
+                        self.through(at, further)
+                    } else {
+                        further
+                    };
                 }
             }
         }
         found(true)
     }
 
-    /// What is found by a re-export of the module `at`: an item of it, if it comes from another crate.
+    /// What is found by a re-export of the module `at`: an item of it, if it comes from another
+    /// crate.
     fn through(&self, at: usize, further: Option<Found>) -> Option<Found> {
-        let mut found = further.unwrap_or(Found { module: at, is_item: true, through: Vec::new() });
+        let mut found = further.unwrap_or(Found {
+            module: at,
+            is_item: true,
+            through: Vec::new(),
+        });
         // The root of a crate is a list of names for its users.
         if self.modules[at].parent.is_some() {
             found.through.push(at);
@@ -131,13 +172,24 @@ mod tests {
     /// The edges of a crate of these files, as `from -> to`.
     fn edges(files: &[(&str, &str)]) -> Vec<String> {
         let text = |path: &str| {
-            files.iter().find(|(name, _)| path == format!("src/{name}")).map(|(_, text)| (*text).to_owned())
+            files
+                .iter()
+                .find(|(name, _)| path == format!("src/{name}"))
+                .map(|(_, text)| (*text).to_owned())
         };
         let modules = Modules::of_crate("src/lib.rs", &text);
-        let name = |at: usize| modules.files[at].trim_start_matches("src/").trim_end_matches(".rs");
+        let name = |at: usize| {
+            modules.files[at]
+                .trim_start_matches("src/")
+                .trim_end_matches(".rs")
+        };
         let edges = modules.edges();
-        let all = edges.iter().enumerate().flat_map(|(from, to)| to.iter().map(move |&to| (from, to)));
-        all.map(|(from, to)| format!("{} -> {}", name(from), name(to))).collect()
+        let all = edges
+            .iter()
+            .enumerate()
+            .flat_map(|(from, to)| to.iter().map(move |&to| (from, to)));
+        all.map(|(from, to)| format!("{} -> {}", name(from), name(to)))
+            .collect()
     }
 
     #[test]
@@ -147,7 +199,10 @@ mod tests {
                 ("lib.rs", "mod a; mod b; mod c;"),
                 ("a.rs", "use crate::b::B; // crate::c::g"),
                 ("b.rs", "pub struct B; fn f() { crate::c::g() }"),
-                ("c.rs", "pub fn g() { std::mem::drop(1); other::h(\"crate::a::b\") }"),
+                (
+                    "c.rs",
+                    "pub fn g() { std::mem::drop(1); other::h(\"crate::a::b\") }"
+                ),
             ]),
             ["a -> b", "b -> c"]
         );
@@ -178,7 +233,10 @@ mod tests {
             edges(&[
                 ("lib.rs", "mod a; mod b;"),
                 ("a.rs", "use crate::b::{C, Foreign};"),
-                ("b.rs", "mod c; pub(crate) use c::C; pub(crate) use other::Foreign;"),
+                (
+                    "b.rs",
+                    "mod c; pub(crate) use c::C; pub(crate) use other::Foreign;"
+                ),
                 ("b/c.rs", "pub struct C;"),
             ]),
             ["a -> b", "a -> b/c"]
@@ -197,11 +255,23 @@ mod tests {
     #[test]
     fn to_declare_and_reexport_is_no_edge() {
         let child = ("a.rs", "use super::Root; pub struct A;");
-        assert_eq!(edges(&[("lib.rs", "mod a; pub use a::A; struct Root;"), child]), ["a -> lib"]);
+        assert_eq!(
+            edges(&[("lib.rs", "mod a; pub use a::A; struct Root;"), child]),
+            ["a -> lib"]
+        );
         let both = ["lib -> a", "a -> lib"];
-        assert_eq!(edges(&[("lib.rs", "mod a; pub use a::A; struct Root(A);"), child]), both);
-        assert_eq!(edges(&[("lib.rs", "mod a; struct Root(a::A);"), child]), both);
-        assert_eq!(edges(&[("lib.rs", "mod a; use a::A; struct Root;"), child]), both);
+        assert_eq!(
+            edges(&[("lib.rs", "mod a; pub use a::A; struct Root(A);"), child]),
+            both
+        );
+        assert_eq!(
+            edges(&[("lib.rs", "mod a; struct Root(a::A);"), child]),
+            both
+        );
+        assert_eq!(
+            edges(&[("lib.rs", "mod a; use a::A; struct Root;"), child]),
+            both
+        );
     }
 
     #[test]
@@ -210,7 +280,10 @@ mod tests {
             edges(&[
                 ("lib.rs", "mod a; mod b;"),
                 ("a.rs", "mod child; use crate::b::B;"),
-                ("a/child.rs", "use super::B; fn f() { super::super::b::g() }"),
+                (
+                    "a/child.rs",
+                    "use super::B; fn f() { super::super::b::g() }"
+                ),
                 ("b.rs", "pub struct B; pub fn g() {}"),
             ]),
             ["a -> b", "a/child -> b"]
@@ -236,7 +309,10 @@ mod tests {
         assert!(
             edges(&[
                 ("lib.rs", "mod a; mod b; #[cfg(test)] mod tests;"),
-                ("a.rs", "use other::b::B; #[cfg(test)] mod tests { use crate::b::B; }"),
+                (
+                    "a.rs",
+                    "use other::b::B; #[cfg(test)] mod tests { use crate::b::B; }"
+                ),
                 ("b.rs", "pub struct B; // crate::a"),
                 ("tests.rs", "use crate::{a, b::B}; fn f() { a::g() }"),
             ])

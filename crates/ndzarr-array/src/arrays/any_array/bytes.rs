@@ -15,8 +15,8 @@ impl ArrayIn<Any, Blocking> {
     /// of chunks that are not stored are the fill value. A bool is one byte, 0 or 1; a complex
     /// number is its real part, then its imaginary part; fields follow each other without gaps.
     ///
-    /// [`read`](Self::read) returns large results in memory that is aligned, which a `Vec<u8>` cannot be:
-    /// it is faster where chunks are stored without compression.
+    /// [`read`](Self::read) returns large results in memory that is aligned, which a `Vec<u8>`
+    /// cannot be: it is faster where chunks are stored without compression.
     ///
     /// # Errors
     /// The elements have no fixed size, or an error of [`Array::read`](crate::Array::read).
@@ -36,8 +36,8 @@ impl ArrayIn<Any, Blocking> {
         self.info.wait(self.info.read_bytes(&resolved))
     }
 
-    /// Reads a selection into existing memory, packed as by [`read_bytes`](Self::read_bytes). It may
-    /// have any alignment.
+    /// Reads a selection into existing memory, packed as by [`read_bytes`](Self::read_bytes). It
+    /// may have any alignment.
     ///
     /// # Errors
     /// `out` has another length than the selection, in bytes, or an error of
@@ -61,16 +61,19 @@ impl ArrayIn<Any, Blocking> {
     /// Writes a selection from elements packed in C order and in native byte order.
     ///
     /// # Errors
-    /// `bytes` has another length than the selection, in bytes, or has bytes that are not an element
-    /// of the type (both checked before any I/O). Also any error of [`Array::write`](crate::Array::write).
+    /// `bytes` has another length than the selection, in bytes, or has bytes that are not an
+    /// element of the type (both checked before any I/O). Also any error of
+    /// [`Array::write`](crate::Array::write).
     pub fn write_bytes(&self, selection: impl Selection, bytes: &[u8]) -> Result<()> {
         let resolved = self.info.resolve(&selection)?;
-        self.info.wait(self.info.write_bytes::<Blocking>(&resolved, bytes))
+        self.info
+            .wait(self.info.write_bytes::<Blocking>(&resolved, bytes))
     }
 
-    /// Extends the array along an axis by the elements in `bytes`, like [`Array::append`](crate::Array::append). They are
-    /// packed in C order and in native byte order. Their shape is the array's, except for the
-    /// length along the axis, which follows from the length of `bytes`.
+    /// Extends the array along an axis by the elements in `bytes`, like
+    /// [`Array::append`](crate::Array::append). They are packed in C order and in native byte
+    /// order. Their shape is the array's, except for the length along the axis, which follows from
+    /// the length of `bytes`.
     ///
     /// # Errors
     /// `bytes` is not a whole number of such slices, or not empty although another axis has length
@@ -93,9 +96,9 @@ impl ArrayIn<Any, Blocking> {
         info.wait_change(self.info.append(axis, &shape, &*source))
     }
 
-    /// Reads the contents of elements of variable size of a selection, in C order. A string is given
-    /// as UTF-8, a JSON value as its text, a list as its numbers in native byte order. Elements of
-    /// chunks that are not stored are the fill value.
+    /// Reads the contents of elements of variable size of a selection, in C order. A string is
+    /// given as UTF-8, a JSON value as its text, a list as its numbers in native byte order.
+    /// Elements of chunks that are not stored are the fill value.
     ///
     /// # Errors
     /// The elements have a fixed size, or an error of [`read_bytes`](Self::read_bytes).
@@ -116,11 +119,12 @@ impl ArrayIn<Any, Blocking> {
     /// Writes the contents of elements of variable size to a selection, in C order.
     ///
     /// # Errors
-    /// The elements have a fixed size; the number of `elements` is not that of the selection, or one
-    /// of them is not of the type; an error of [`Array::write`](crate::Array::write).
+    /// The elements have a fixed size; the number of `elements` is not that of the selection, or
+    /// one of them is not of the type; an error of [`Array::write`](crate::Array::write).
     pub fn write_vlen(&self, selection: impl Selection, elements: &[Vec<u8>]) -> Result<()> {
         let resolved = self.info.resolve(&selection)?;
-        self.info.wait(self.info.write_vlen::<Blocking>(&resolved, elements))
+        self.info
+            .wait(self.info.write_vlen::<Blocking>(&resolved, elements))
     }
 
     /// Reads one field of the structured elements of a selection, and does not examine the others.
@@ -164,7 +168,9 @@ impl ArrayIn<Any, Asynchronous> {
     pub async fn read_bytes(&self, selection: impl Selection) -> Result<Vec<u8>> {
         let resolved = self.info.resolve(&selection)?;
         drop(selection);
-        self.info.on_pool(|info| async move { info.read_bytes(&resolved).await }).await
+        self.info
+            .on_pool(|info| async move { info.read_bytes(&resolved).await })
+            .await
     }
 
     /// Asynchronous [`AnyArray::read_bytes_into`](crate::AnyArray::read_bytes_into). On a blocking
@@ -181,7 +187,10 @@ impl ArrayIn<Any, Asynchronous> {
         }
         self.info.check_bytes(&resolved, out.len())?;
         out.copy_from_slice(
-            &self.info.on_pool(|info| async move { info.read_bytes(&resolved).await }).await?,
+            &self
+                .info
+                .on_pool(|info| async move { info.read_bytes(&resolved).await })
+                .await?,
         );
         Ok(())
     }
@@ -193,7 +202,9 @@ impl ArrayIn<Any, Asynchronous> {
     pub async fn write_bytes(&self, selection: impl Selection, bytes: &[u8]) -> Result<()> {
         let resolved = self.info.resolve(&selection)?;
         drop(selection);
-        self.info.write_bytes::<Asynchronous>(&resolved, bytes).await
+        self.info
+            .write_bytes::<Asynchronous>(&resolved, bytes)
+            .await
     }
 
     /// Asynchronous [`AnyArray::append_bytes`](crate::AnyArray::append_bytes).
@@ -203,7 +214,9 @@ impl ArrayIn<Any, Asynchronous> {
     pub async fn append_bytes(&mut self, axis: usize, bytes: &[u8]) -> Result<()> {
         let info = self.info.clone();
         let (shape, source) = info.bytes_source(axis, bytes)?;
-        self.info.append_on_change_thread(axis, &shape, &*source).await
+        self.info
+            .append_on_change_thread(axis, &shape, &*source)
+            .await
     }
 
     /// Asynchronous [`AnyArray::read_vlen`](crate::AnyArray::read_vlen).
@@ -213,7 +226,9 @@ impl ArrayIn<Any, Asynchronous> {
     pub async fn read_vlen(&self, selection: impl Selection) -> Result<Vec<Vec<u8>>> {
         let resolved = self.info.resolve(&selection)?;
         drop(selection);
-        self.info.on_pool(|info| async move { info.read_vlen(&resolved).await }).await
+        self.info
+            .on_pool(|info| async move { info.read_vlen(&resolved).await })
+            .await
     }
 
     /// Asynchronous [`AnyArray::write_vlen`](crate::AnyArray::write_vlen).
@@ -223,7 +238,9 @@ impl ArrayIn<Any, Asynchronous> {
     pub async fn write_vlen(&self, selection: impl Selection, elements: &[Vec<u8>]) -> Result<()> {
         let resolved = self.info.resolve(&selection)?;
         drop(selection);
-        self.info.write_vlen::<Asynchronous>(&resolved, elements).await
+        self.info
+            .write_vlen::<Asynchronous>(&resolved, elements)
+            .await
     }
 
     /// Asynchronous [`AnyArray::read_field`](crate::AnyArray::read_field).
@@ -238,6 +255,10 @@ impl ArrayIn<Any, Asynchronous> {
         let name = name.to_owned();
         let resolved = self.info.resolve(&selection)?;
         drop(selection);
-        into_dim(self.info.on_pool(|info| async move { info.read_field(&name, &resolved).await }).await?)
+        into_dim(
+            self.info
+                .on_pool(|info| async move { info.read_field(&name, &resolved).await })
+                .await?,
+        )
     }
 }

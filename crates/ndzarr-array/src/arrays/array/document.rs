@@ -36,8 +36,8 @@ impl<E: ElementType> ArrayIn<E, Blocking> {
 
     /// Replaces one attribute by a function of its current value in the store, which is `None` if
     /// there is none. No other change comes between: in stores with locks, `update` runs under the
-    /// lock of the document; in others, it runs again if another writer was faster. So `update` must not
-    /// change the same node: that call would wait for ever.
+    /// lock of the document; in others, it runs again if another writer was faster. So `update`
+    /// must not change the same node: that call would wait for ever.
     ///
     /// # Errors
     /// The current value has another form than `A`, or an error of
@@ -63,7 +63,10 @@ impl<E: ElementType> ArrayIn<E, Blocking> {
     ) -> Result<()> {
         let storage = self.info.storage.clone();
         let options = self.info.options.clone();
-        storage.wait_change(options.cancel.as_ref(), self.info.update_attribute(key, update))
+        storage.wait_change(
+            options.cancel.as_ref(),
+            self.info.update_attribute(key, update),
+        )
     }
 
     /// Applies any change to the attributes.
@@ -167,7 +170,11 @@ impl<E: ElementType> ArrayIn<E, Asynchronous> {
     ///
     /// # Errors
     /// As for [`Array::set_attribute`](crate::Array::set_attribute).
-    pub async fn set_attribute(&mut self, key: &str, value: &(impl Serialize + ?Sized)) -> Result<()> {
+    pub async fn set_attribute(
+        &mut self,
+        key: &str,
+        value: &(impl Serialize + ?Sized),
+    ) -> Result<()> {
         let change = self.info.setting(key, value)?;
         self.change_attributes(&change).await
     }
@@ -238,6 +245,8 @@ impl<E: ElementType> ArrayIn<E, Asynchronous> {
     pub async fn appender(&self, axis: usize) -> Result<Appender<E, Asynchronous>> {
         // The appender outlives this call, whose options end with it.
         let info = self.info.clone();
-        self.info.on_pool(move |_| async move { Appender::begin(info, axis).await }).await
+        self.info
+            .on_pool(move |_| async move { Appender::begin(info, axis).await })
+            .await
     }
 }

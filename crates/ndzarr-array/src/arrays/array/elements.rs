@@ -60,15 +60,18 @@ impl<T: Element> ArrayIn<T, Blocking> {
     /// stored become the fill value.
     ///
     /// # Errors
-    /// `out` has another shape than the selection, or an error of [`read`](Self::read). After an error the
-    /// content of `out` is unspecified.
+    /// `out` has another shape than the selection, or an error of [`read`](Self::read). After an
+    /// error the content of `out` is unspecified.
     pub fn read_into<S: Selection, D: Dimension>(
         &self,
         selection: S,
         out: &mut ArrayRef<T, D>,
     ) -> Result<()> {
         let resolved = self.info.resolve(&selection)?;
-        self.info.wait(self.info.read_elements_into(&resolved, out.view_mut().into_dyn()))
+        self.info.wait(
+            self.info
+                .read_elements_into(&resolved, out.view_mut().into_dyn()),
+        )
     }
 
     /// Writes a selection. `data` has the shape of the selection, in elements.
@@ -81,10 +84,15 @@ impl<T: Element> ArrayIn<T, Blocking> {
     /// # Errors
     /// `data` has another shape than the selection (checked before any I/O); the store fails. Some
     /// chunks may have been written before the one that failed.
-    pub fn write<S: Selection>(&self, selection: S, data: &(impl ToView<T> + ?Sized)) -> Result<()> {
+    pub fn write<S: Selection>(
+        &self,
+        selection: S,
+        data: &(impl ToView<T> + ?Sized),
+    ) -> Result<()> {
         let resolved = self.info.resolve(&selection)?;
         let data = data.to_view();
-        self.info.wait(self.info.write_elements::<Blocking, _>(&resolved, data))
+        self.info
+            .wait(self.info.write_elements::<Blocking, _>(&resolved, data))
     }
 
     /// Sets every element of a selection to one value, as [`write`](Self::write) would. Filling
@@ -94,7 +102,8 @@ impl<T: Element> ArrayIn<T, Blocking> {
     /// As for [`write`](Self::write).
     pub fn fill<S: Selection>(&self, selection: S, value: T) -> Result<()> {
         let resolved = self.info.resolve(&selection)?;
-        self.info.wait(self.info.fill_elements::<Blocking, _>(&resolved, value))
+        self.info
+            .wait(self.info.fill_elements::<Blocking, _>(&resolved, value))
     }
 
     /// Reads the part of a chunk that lies inside the array, in standard layout; the fill value if
@@ -118,7 +127,10 @@ impl<T: Element> ArrayIn<T, Blocking> {
     /// The chunk does not exist, or an error of [`write`](Self::write).
     pub fn write_chunk(&self, chunk: &[u64], data: &(impl ToView<T> + ?Sized)) -> Result<()> {
         let resolved = self.info.chunk(chunk)?;
-        self.info.wait(self.info.write_elements::<Blocking, _>(&resolved, data.to_view()))
+        self.info.wait(
+            self.info
+                .write_elements::<Blocking, _>(&resolved, data.to_view()),
+        )
     }
 
     /// Extends the array along an axis with `data`, whose shape is the array's except for the
@@ -173,8 +185,8 @@ impl<T: Element> ArrayIn<T, Blocking> {
     /// it, and removing the array removes it.
     ///
     /// # Errors
-    /// The shard does not exist; the array has no shards, or has codecs after the sharding codec; the
-    /// store fails.
+    /// The shard does not exist; the array has no shards, or has codecs after the sharding codec;
+    /// the store fails.
     ///
     /// ```
     /// use ndarray::{ArrayD, IxDyn};
@@ -214,7 +226,9 @@ impl<T: Element> ArrayIn<T, Asynchronous> {
     }
 
     async fn read_resolved(&self, resolved: Resolved) -> Result<ArrayD<T>> {
-        self.info.on_pool(|info| async move { info.read_elements(&resolved).await }).await
+        self.info
+            .on_pool(|info| async move { info.read_elements(&resolved).await })
+            .await
     }
 
     /// Asynchronous [`Array::read_many`](crate::Array::read_many).
@@ -226,7 +240,10 @@ impl<T: Element> ArrayIn<T, Asynchronous> {
         selections: impl IntoIterator<Item = S>,
     ) -> Result<Vec<NdArray<T, S::OutDim>>> {
         let resolved = self.info.resolve_all(selections)?;
-        let outs = self.info.on_pool(|info| async move { info.read_many_elements(&resolved).await }).await?;
+        let outs = self
+            .info
+            .on_pool(|info| async move { info.read_many_elements(&resolved).await })
+            .await?;
         outs.into_iter().map(into_dim).collect()
     }
 
@@ -263,7 +280,9 @@ impl<T: Element> ArrayIn<T, Asynchronous> {
     ) -> Result<()> {
         let resolved = self.info.resolve(&selection)?;
         drop(selection);
-        self.info.write_elements::<Asynchronous, _>(&resolved, data.to_view()).await
+        self.info
+            .write_elements::<Asynchronous, _>(&resolved, data.to_view())
+            .await
     }
 
     /// Asynchronous [`Array::fill`](crate::Array::fill).
@@ -273,7 +292,9 @@ impl<T: Element> ArrayIn<T, Asynchronous> {
     pub async fn fill<S: Selection>(&self, selection: S, value: T) -> Result<()> {
         let resolved = self.info.resolve(&selection)?;
         drop(selection);
-        self.info.fill_elements::<Asynchronous, _>(&resolved, value).await
+        self.info
+            .fill_elements::<Asynchronous, _>(&resolved, value)
+            .await
     }
 
     /// Asynchronous [`Array::read_chunk`](crate::Array::read_chunk).
@@ -288,21 +309,33 @@ impl<T: Element> ArrayIn<T, Asynchronous> {
     ///
     /// # Errors
     /// As for [`Array::write_chunk`](crate::Array::write_chunk).
-    pub async fn write_chunk(&self, chunk: &[u64], data: &(impl ToView<T> + Sync + ?Sized)) -> Result<()> {
+    pub async fn write_chunk(
+        &self,
+        chunk: &[u64],
+        data: &(impl ToView<T> + Sync + ?Sized),
+    ) -> Result<()> {
         let resolved = self.info.chunk(chunk)?;
-        self.info.write_elements::<Asynchronous, _>(&resolved, data.to_view()).await
+        self.info
+            .write_elements::<Asynchronous, _>(&resolved, data.to_view())
+            .await
     }
 
     /// Asynchronous [`Array::append`](crate::Array::append).
     ///
     /// # Errors
     /// As for [`Array::append`](crate::Array::append).
-    pub async fn append(&mut self, axis: usize, data: &(impl ToView<T> + Sync + ?Sized)) -> Result<()> {
+    pub async fn append(
+        &mut self,
+        axis: usize,
+        data: &(impl ToView<T> + Sync + ?Sized),
+    ) -> Result<()> {
         let info = self.info.clone();
         let data = data.to_view();
         let shape = data.shape().to_vec();
         let source = info.box_source(data)?;
-        self.info.append_on_change_thread(axis, &shape, &*source).await
+        self.info
+            .append_on_change_thread(axis, &shape, &*source)
+            .await
     }
 
     /// Asynchronous [`Array::shard_writer`](crate::Array::shard_writer).
@@ -313,6 +346,8 @@ impl<T: Element> ArrayIn<T, Asynchronous> {
         // The writer outlives this call, so it cannot borrow from it.
         let info = self.info.clone();
         let shard = shard.to_vec();
-        self.info.on_pool(|_| async move { ShardWriter::begin(info, &shard) }).await
+        self.info
+            .on_pool(|_| async move { ShardWriter::begin(info, &shard) })
+            .await
     }
 }

@@ -59,7 +59,15 @@ impl Growth {
         };
         let row_end = row_end(&info, axis, end)?;
         let rows = Rows::new(axis, end);
-        Ok(Self { info, axis, end, row_end, head: None, rows, shards: None })
+        Ok(Self {
+            info,
+            axis,
+            end,
+            row_end,
+            head: None,
+            rows,
+            shards: None,
+        })
     }
 
     /// The shape of elements to add, which may lack the axis.
@@ -71,7 +79,8 @@ impl Growth {
         if shape.len() + 1 == self.info.shape().len() {
             shape.insert(self.axis, 1);
         }
-        self.info.named(appended(self.info.shape(), self.axis, &shape))?;
+        self.info
+            .named(appended(self.info.shape(), self.axis, &shape))?;
         Ok(shape)
     }
 
@@ -82,7 +91,10 @@ impl Growth {
         source: Box<dyn Source + 's>,
     ) -> Box<dyn Source + 's> {
         if given.len() < self.info.shape().len() {
-            Box::new(Frame { source, axis: self.axis })
+            Box::new(Frame {
+                source,
+                axis: self.axis,
+            })
         } else {
             source
         }
@@ -104,8 +116,16 @@ impl Growth {
         let axis = self.axis;
         let mut at = from;
         while at < shape[axis] && self.end < self.row_end {
-            if self.info.options.cancel.as_ref().is_some_and(Cancel::is_cancelled) {
-                return Err(self.info.name(Error::new(ErrorKind::Cancelled, "it was cancelled")));
+            if self
+                .info
+                .options
+                .cancel
+                .as_ref()
+                .is_some_and(Cancel::is_cancelled)
+            {
+                return Err(self
+                    .info
+                    .name(Error::new(ErrorKind::Cancelled, "it was cancelled")));
             }
             let row = self.encoded_row();
             let row_end = row.as_ref().map_or(self.row_end, |row| row.end);
@@ -118,13 +138,22 @@ impl Growth {
             } else {
                 let mut start = vec![0; shape.len()];
                 start[axis] = at as usize;
-                let len =
-                    |(other, &len): (usize, &u64)| if other == axis { n as usize } else { len as usize };
+                let len = |(other, &len): (usize, &u64)| {
+                    if other == axis {
+                        n as usize
+                    } else {
+                        len as usize
+                    }
+                };
                 let len: Vec<usize> = shape.iter().enumerate().map(len).collect();
                 self.rows.add(n as usize, source.piece(&start, &len));
                 if let Some(row) = row.filter(|row| row.end == self.end) {
                     let rows = std::mem::replace(&mut self.rows, Rows::new(axis, self.end));
-                    if rows.start == row.start { self.encode(row, &rows, 0)? } else { self.head = Some(rows) }
+                    if rows.start == row.start {
+                        self.encode(row, &rows, 0)?
+                    } else {
+                        self.head = Some(rows)
+                    }
                 }
             }
             at += n;
@@ -134,8 +163,14 @@ impl Growth {
 
     /// The row of inner chunks that comes next, if they can be encoded one by one.
     fn encoded_row(&self) -> Option<Range<u64>> {
-        let data = self.info.data().ok().filter(|data| !follows_appends(data.grid(), self.axis))?;
-        let Access::Indexed(_) = data.chain().access() else { return None };
+        let data = self
+            .info
+            .data()
+            .ok()
+            .filter(|data| !follows_appends(data.grid(), self.axis))?;
+        let Access::Indexed(_) = data.chain().access() else {
+            return None;
+        };
         let len = self.info.spec().inner_chunk_shape()?[self.axis].max(1);
         let start = self.end / len * len;
         Some(start..start.saturating_add(len).min(self.row_end))
@@ -155,8 +190,12 @@ impl Growth {
             let first = shards.inner.overlaps(region).first();
             ranges[axis] = row.clone();
             for overlap in shards.inner.overlaps(&Region::new(ranges)) {
-                let within: Vec<u64> =
-                    overlap.chunk.iter().zip(&first).map(|(index, first)| index - first).collect();
+                let within: Vec<u64> = overlap
+                    .chunk
+                    .iter()
+                    .zip(&first)
+                    .map(|(index, first)| index - first)
+                    .collect();
                 let mut start: Vec<usize> = overlap.start.iter().map(|&at| at as usize).collect();
                 start[axis] = from as usize;
                 jobs.push((writer, within, start));
@@ -178,7 +217,9 @@ impl Growth {
         shape[self.axis] = self.row_end;
         let wrong = |error| info.name(Error::new(ErrorKind::WrongShape, error));
         let grid = info.data()?.grid().resized(&shape).map_err(wrong)?;
-        let array = info.named(info.data()?.regridded(grid))?.outside(Outside::Fill);
+        let array = info
+            .named(info.data()?.regridded(grid))?
+            .outside(Outside::Fill);
         let array = Arc::new(array);
         let inner = info.spec().inner_chunk_shape().unwrap_or_default();
         let inner = ChunkGrid::regular(&shape, &inner).map_err(wrong)?;
@@ -189,7 +230,10 @@ impl Growth {
         let too_many_files = overlaps.n_indices() > MOST_FILES;
         let mut writers = Vec::new();
         for overlap in overlaps {
-            let region = array.grid().clipped_region(&overlap.chunk).unwrap_or_else(|| overlap.region());
+            let region = array
+                .grid()
+                .clipped_region(&overlap.chunk)
+                .unwrap_or_else(|| overlap.region());
             let mut writer = ShardWriter::new(&array, store.clone(), &overlap.chunk, &info.options);
             if !too_many_files {
                 writer = writer.and_then(ShardWriter::spilling);
@@ -220,13 +264,25 @@ impl Growth {
         let rest = Some(&self.rows).filter(|rows| rows.start < rows.end);
         let part = |rows| {
             let rows: &Rows = rows;
-            (rows.start - published..rows.end - published, rows as &dyn Source)
+            (
+                rows.start - published..rows.end - published,
+                rows as &dyn Source,
+            )
         };
         let parts = self.head.iter().chain(rest).map(part).collect();
-        let shards = self.shards.take().map(|shards| shards.writers).unwrap_or_default();
+        let shards = self
+            .shards
+            .take()
+            .map(|shards| shards.writers)
+            .unwrap_or_default();
         let shards = shards.into_iter().map(|(_, writer)| writer).collect();
         let expected_shape = Some(self.info.shape().to_vec());
-        let added = Added { shape, parts, shards, expected_shape };
+        let added = Added {
+            shape,
+            parts,
+            shards,
+            expected_shape,
+        };
         self.info.append_all(axis, added).await?;
         (self.head, self.rows) = (None, Rows::new(axis, self.end));
         self.row_end = row_end(&self.info, axis, self.end)?;
@@ -240,7 +296,9 @@ fn row_end(info: &ArrayInfo, axis: usize, at: u64) -> Result<u64> {
     if follows_appends(&grid, axis) {
         return Ok(at.saturating_add(grid.chunk_shape()[axis].max(1)));
     }
-    let row = grid.n_chunks_along(axis, at.saturating_add(1)).saturating_sub(1);
+    let row = grid
+        .n_chunks_along(axis, at.saturating_add(1))
+        .saturating_sub(1);
     // A chunk without length, in an array without elements.
     Ok(grid.range_along(axis, row).end.max(at.saturating_add(1)))
 }
@@ -251,7 +309,9 @@ fn row_start(info: &ArrayInfo, axis: usize, at: u64) -> Result<u64> {
     if follows_appends(&grid, axis) {
         return Ok(at);
     }
-    let row = grid.n_chunks_along(axis, at.saturating_add(1)).saturating_sub(1);
+    let row = grid
+        .n_chunks_along(axis, at.saturating_add(1))
+        .saturating_sub(1);
     Ok(grid.range_along(axis, row).start.min(at))
 }
 
@@ -284,7 +344,12 @@ impl std::fmt::Debug for Pushed {
 
 impl Rows {
     fn new(axis: usize, start: u64) -> Self {
-        Self { axis, start, end: start, pushed: Vec::new() }
+        Self {
+            axis,
+            start,
+            end: start,
+            pushed: Vec::new(),
+        }
     }
 
     fn add(&mut self, n: usize, source: Box<dyn Source + Send>) {
@@ -314,7 +379,14 @@ impl Rows {
 }
 
 impl Source for Rows {
-    fn gather(&self, start: &[usize], len: &[usize], out: &mut [u8], offset: usize, strides: &[isize]) {
+    fn gather(
+        &self,
+        start: &[usize],
+        len: &[usize],
+        out: &mut [u8],
+        offset: usize,
+        strides: &[isize],
+    ) {
         for (source, start, len, at) in self.parts(start, len) {
             let offset = offset.wrapping_add_signed(strides[self.axis] * at.cast_signed());
             source.gather(&start, &len, out, offset, strides);
@@ -360,8 +432,21 @@ impl<S> Frame<S> {
 }
 
 impl<'s> Source for Frame<Box<dyn Source + 's>> {
-    fn gather(&self, start: &[usize], len: &[usize], out: &mut [u8], offset: usize, strides: &[isize]) {
-        self.source.gather(&self.without(start), &self.without(len), out, offset, &self.without(strides));
+    fn gather(
+        &self,
+        start: &[usize],
+        len: &[usize],
+        out: &mut [u8],
+        offset: usize,
+        strides: &[isize],
+    ) {
+        self.source.gather(
+            &self.without(start),
+            &self.without(len),
+            out,
+            offset,
+            &self.without(strides),
+        );
     }
 
     fn gather_vlen(
@@ -372,7 +457,13 @@ impl<'s> Source for Frame<Box<dyn Source + 's>> {
         offset: usize,
         strides: &[isize],
     ) -> Result<(), EngineCause> {
-        self.source.gather_vlen(&self.without(start), &self.without(len), out, offset, &self.without(strides))
+        self.source.gather_vlen(
+            &self.without(start),
+            &self.without(len),
+            out,
+            offset,
+            &self.without(strides),
+        )
     }
 
     fn is_c_order(&self) -> bool {
@@ -381,6 +472,9 @@ impl<'s> Source for Frame<Box<dyn Source + 's>> {
 
     fn piece(&self, start: &[usize], len: &[usize]) -> Box<dyn Source + Send> {
         let source: Box<dyn Source> = self.source.piece(&self.without(start), &self.without(len));
-        Box::new(Frame { source, axis: self.axis })
+        Box::new(Frame {
+            source,
+            axis: self.axis,
+        })
     }
 }

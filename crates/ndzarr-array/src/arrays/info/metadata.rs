@@ -30,13 +30,17 @@ impl ArrayInfo {
     /// [`chunks`](Self::chunks) for each chunk, and `chunk_edges` of [`spec`](Self::spec).
     #[must_use]
     pub fn chunk_shape(&self) -> Vec<u64> {
-        self.spec().inner_chunk_shape().unwrap_or_else(|| self.spec().unit_shape.clone())
+        self.spec()
+            .inner_chunk_shape()
+            .unwrap_or_else(|| self.spec().unit_shape.clone())
     }
 
     /// Shape of a shard, in elements; `None` without shards.
     #[must_use]
     pub fn shard_shape(&self) -> Option<&[u64]> {
-        self.spec().inner_chunk_shape().map(|_| &self.spec().unit_shape[..])
+        self.spec()
+            .inner_chunk_shape()
+            .map(|_| &self.spec().unit_shape[..])
     }
 
     /// All chunks, in C order of their indices, whether they are stored or not. In a sharded array,
@@ -82,8 +86,8 @@ impl ArrayInfo {
     /// An attribute as a Rust type; `None` if there is none of this name.
     ///
     /// # Errors
-    /// [`WrongType`](crate::ErrorKind::WrongType): the attribute has another form. The error names it
-    /// and the array.
+    /// [`WrongType`](crate::ErrorKind::WrongType): the attribute has another form. The error names
+    /// it and the array.
     ///
     /// ```
     /// use ndzarr::{Array, MemoryStore};
@@ -104,8 +108,8 @@ impl ArrayInfo {
     /// All attributes as a Rust type, such as a `struct` that derives `Deserialize`.
     ///
     /// # Errors
-    /// [`WrongType`](crate::ErrorKind::WrongType): the attributes have another form. The error names
-    /// the first that has, and the array.
+    /// [`WrongType`](crate::ErrorKind::WrongType): the attributes have another form. The error
+    /// names the first that has, and the array.
     ///
     /// ```
     /// use std::collections::BTreeMap;
@@ -145,7 +149,10 @@ impl ArrayInfo {
     #[must_use]
     pub fn spec(&self) -> &ArraySpec {
         // `new` accepts only arrays, and a node never changes its kind.
-        self.node.kind.array().expect("the node of an array is an array")
+        self.node
+            .kind
+            .array()
+            .expect("the node of an array is an array")
     }
 
     /// Warnings noted when it was opened.

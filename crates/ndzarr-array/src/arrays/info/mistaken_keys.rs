@@ -1,8 +1,8 @@
 //! Looks for chunks under the separator that the document does not state.
 //!
-//! Old programs nested the chunks of Zarr v2 (`0/0`) and did not say so, others misspell the member,
-//! and copies flatten or nest them. Such chunks would read as the fill value, and a write would begin
-//! a second set of chunks. Chunks are looked for only while none was found under the
+//! Old programs nested the chunks of Zarr v2 (`0/0`) and did not say so, others misspell the
+//! member, and copies flatten or nest them. Such chunks would read as the fill value, and a write
+//! would begin a second set of chunks. Chunks are looked for only while none was found under the
 //! stated keys.
 
 use futures_util::StreamExt;
@@ -34,13 +34,17 @@ impl ArrayInfo {
 
     /// Returns `true` if a key below the prefix is, in this encoding, that of a chunk of the array.
     fn has_key(&self, all: &Chunks, encoding: KeyEncoding, below: &str) -> bool {
-        encoding.decode(below, self.shape().len()).is_some_and(|chunk| all.has(&chunk))
+        encoding
+            .decode(below, self.shape().len())
+            .is_some_and(|chunk| all.has(&chunk))
     }
 
     /// Returns `true` for the key of a chunk under the separator that the document does not state.
     pub(super) fn is_mistaken(&self, all: &Chunks, key: &Key) -> bool {
         let below = key.as_str().strip_prefix(&self.spec().keys.prefix);
-        self.mistaken_encoding().zip(below).is_some_and(|(other, below)| self.has_key(all, other, below))
+        self.mistaken_encoding()
+            .zip(below)
+            .is_some_and(|(other, below)| self.has_key(all, other, below))
     }
 
     /// An error if there is a chunk under this key.
@@ -56,10 +60,12 @@ impl ArrayInfo {
         Err(self.name(Error::new(ErrorKind::InvalidMetadata, what)))
     }
 
-    /// After a read: an error if all chunks that were ever asked for are absent, and there are chunks
-    /// under the other separator. Looks again after 1, 2, 4, 8, … reads.
+    /// After a read: an error if all chunks that were ever asked for are absent, and there are
+    /// chunks under the other separator. Looks again after 1, 2, 4, 8, … reads.
     pub(crate) async fn check_presence(&self) -> Result<()> {
-        let Some(Doubt { n, absent }) = self.data()?.presence().doubt() else { return Ok(()) };
+        let Some(Doubt { n, absent }) = self.data()?.presence().doubt() else {
+            return Ok(());
+        };
         if !self.storage.store.can().list {
             return self.ask_for_mistaken(&absent).await;
         }
@@ -89,7 +95,10 @@ impl ArrayInfo {
     pub(super) fn has_unconfirmed_keys(&self) -> bool {
         // Only documents of Zarr v2 can lack the separator. Other writers are not delayed.
         let may_lack = matches!(self.spec().keys.encoding, KeyEncoding::V2 { .. });
-        let is_open = |info: &Self| info.data().is_ok_and(|data| !data.presence().is_confirmed());
+        let is_open = |info: &Self| {
+            info.data()
+                .is_ok_and(|data| !data.presence().is_confirmed())
+        };
         self.scalar_fallback().is_some() || may_lack && is_open(self)
     }
 
@@ -108,10 +117,14 @@ impl ArrayInfo {
 
     /// Looks for these chunks under the other separator, one by one.
     async fn ask_for_mistaken(&self, chunks: &[Vec<u64>]) -> Result<()> {
-        let Some(other) = self.mistaken_encoding() else { return Ok(()) };
+        let Some(other) = self.mistaken_encoding() else {
+            return Ok(());
+        };
         let prefix = &self.spec().keys.prefix;
-        let keys: Vec<String> =
-            chunks.iter().map(|chunk| format!("{prefix}{}", other.encode(chunk))).collect();
+        let keys: Vec<String> = chunks
+            .iter()
+            .map(|chunk| format!("{prefix}{}", other.encode(chunk)))
+            .collect();
         let answers = join_all(keys.iter().map(|key| self.storage.has(key))).await;
         for (key, answer) in keys.iter().zip(answers) {
             if answer? {
@@ -123,7 +136,9 @@ impl ArrayInfo {
 
     /// A chunk that one request or a few listings show.
     async fn look(&self) -> Result<Option<FirstChunk>> {
-        let Some(other) = self.mistaken_encoding() else { return Ok(None) };
+        let Some(other) = self.mistaken_encoding() else {
+            return Ok(None);
+        };
         let keys = &self.spec().keys;
         let all = Chunks::new(self.unit_grid());
         let zeros = vec![0; self.shape().len()];
@@ -138,13 +153,17 @@ impl ArrayInfo {
         let mut pending = vec![String::new()];
         let mut n_pages = 0;
         while let Some(folder) = pending.pop() {
-            let mut pages =
-                self.storage.list_dir_pages(&format!("{}{folder}", keys.prefix), &self.node.context.limits);
+            let mut pages = self.storage.list_dir_pages(
+                &format!("{}{folder}", keys.prefix),
+                &self.node.context.limits,
+            );
             while let Some(page) = pages.next().await {
                 let page = page?;
                 n_pages += 1;
                 // The folder of another node.
-                if !folder.is_empty() && page.keys.iter().any(|name| is_node_document(name, ".json")) {
+                if !folder.is_empty()
+                    && page.keys.iter().any(|name| is_node_document(name, ".json"))
+                {
                     break;
                 }
                 for name in &page.keys {
@@ -153,7 +172,10 @@ impl ArrayInfo {
                         return Ok(Some(FirstChunk::Stated));
                     }
                     if self.has_key(&all, other, &below) {
-                        return Ok(Some(FirstChunk::Mistaken(format!("{}{below}", keys.prefix))));
+                        return Ok(Some(FirstChunk::Mistaken(format!(
+                            "{}{below}",
+                            keys.prefix
+                        ))));
                     }
                 }
                 let folders = page.prefixes.iter().map(|name| format!("{folder}{name}/"));

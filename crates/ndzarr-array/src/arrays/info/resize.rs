@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use ndzarr_engine::{
-    AnyStore, ChunkedArray, ConcurrentUpdate, EngineError, Outside, ShardWriter, Source, check_shrink,
-    check_shrink_async, is_change_thread, scoped, shrink, shrink_async,
+    AnyStore, ChunkedArray, ConcurrentUpdate, EngineError, Outside, ShardWriter, Source,
+    check_shrink, check_shrink_async, is_change_thread, scoped, shrink, shrink_async,
 };
 use ndzarr_grid::{ChunkGrid, Region};
 use ndzarr_metadata::{
@@ -38,7 +38,12 @@ impl<'s> Added<'s> {
         // Without such an axis it is refused before anything is written.
         let len = shape.get(axis).copied().unwrap_or(0);
         let parts = vec![(0..len, source)];
-        Self { shape, parts, shards: Vec::new(), expected_shape: None }
+        Self {
+            shape,
+            parts,
+            shards: Vec::new(),
+            expected_shape: None,
+        }
     }
 }
 
@@ -71,11 +76,16 @@ impl ArrayInfo {
             }
             let work = self.named(Unfinished::new(held))?;
             if loses {
-                let part = Self { options: work.options(&self.options), ..reshaped.clone() };
+                let part = Self {
+                    options: work.options(&self.options),
+                    ..reshaped.clone()
+                };
                 part.trim(&change.was, Some(&work)).await?;
                 trimmed = Some(change.was.clone());
             }
-            if change.was == shape || work.publish(&change.document, policy).await? == Published::Yes {
+            if change.was == shape
+                || work.publish(&change.document, policy).await? == Published::Yes
+            {
                 break reshaped;
             }
         };
@@ -83,7 +93,12 @@ impl ArrayInfo {
     }
 
     /// Extends the array along an axis by elements.
-    pub(crate) async fn append(&mut self, axis: usize, shape: &[usize], source: &dyn Source) -> Result<()> {
+    pub(crate) async fn append(
+        &mut self,
+        axis: usize,
+        shape: &[usize],
+        source: &dyn Source,
+    ) -> Result<()> {
         self.append_all(axis, Added::new(shape, axis, source)).await
     }
 
@@ -110,9 +125,9 @@ impl ArrayInfo {
 
     /// Extends the array along an axis. No other append gets the same range.
     ///
-    /// If the document can be held, or there are no other writers, the elements are written first, so
-    /// every reader that sees the new shape sees them. Otherwise the document is changed first, which
-    /// reserves the range.
+    /// If the document can be held, or there are no other writers, the elements are written first,
+    /// so every reader that sees the new shape sees them. Otherwise the document is changed first,
+    /// which reserves the range.
     pub(super) async fn append_all(&mut self, axis: usize, mut added: Added<'_>) -> Result<()> {
         let storage = self.storage.clone();
         let key = shape_key(&self.node);
@@ -125,7 +140,11 @@ impl ArrayInfo {
             let limits = &self.node.context.limits;
             let held = storage.hold(&key, limits).await?;
             let was = self.checked(document_shape(&self.node, held.value()))?;
-            if let Some(expected) = added.expected_shape.as_ref().filter(|&expected| was != *expected) {
+            if let Some(expected) = added
+                .expected_shape
+                .as_ref()
+                .filter(|&expected| was != *expected)
+            {
                 let what = format!(
                     "the array was appended to or resized by another: its shape is {was:?}, not {expected:?}"
                 );
@@ -144,7 +163,11 @@ impl ArrayInfo {
                 return self.refresh(key).await;
             }
             let document = (shape != was).then_some(&change.document);
-            if self.append_held(held, &grown, axis, &mut added, document).await? == Published::Yes {
+            if self
+                .append_held(held, &grown, axis, &mut added, document)
+                .await?
+                == Published::Yes
+            {
                 *self = grown;
                 return self.refresh(key).await;
             }
@@ -155,12 +178,15 @@ impl ArrayInfo {
     async fn write_reserved(&self, axis: usize, start: u64, added: &mut Added<'_>) -> Result<()> {
         let work = self.named(Unfinished::new(None))?;
         let writer = self.outside(Outside::Shared)?;
-        let writer = Self { options: work.options(&self.options), ..writer };
+        let writer = Self {
+            options: work.options(&self.options),
+            ..writer
+        };
         writer.write_added(axis, start, added, &work).await
     }
 
-    /// Writes elements while the document is held, or while no other writer exists. Then publishes the
-    /// new document, if the shape changes.
+    /// Writes elements while the document is held, or while no other writer exists. Then publishes
+    /// the new document, if the shape changes.
     async fn append_held(
         &self,
         held: HeldDocument,
@@ -177,10 +203,18 @@ impl ArrayInfo {
             let shape = grown.shape().to_vec();
             work.unless_published(move |held| array.tidy(held, &shape));
         }
-        let writer = Self { options: work.options(&self.options), ..grown.outside(Outside::Fill)? };
-        let done = match (writer.write_added(axis, start, added, &work).await, document) {
+        let writer = Self {
+            options: work.options(&self.options),
+            ..grown.outside(Outside::Fill)?
+        };
+        let done = match (
+            writer.write_added(axis, start, added, &work).await,
+            document,
+        ) {
             (Ok(()), None) => Ok(Published::Yes),
-            (Ok(()), Some(document)) => work.publish(document, self.options.concurrent_update).await,
+            (Ok(()), Some(document)) => {
+                work.publish(document, self.options.concurrent_update).await
+            }
             (Err(error), _) => Err(error),
         };
         drop(work);
@@ -239,7 +273,9 @@ impl ArrayInfo {
         let again;
         let held = if held.excludes_others() {
             // If the lock was lost, what is outside the old shape may be another writer's.
-            let now = self.storage.wait(self.storage.value(&key, limits.document_bytes));
+            let now = self
+                .storage
+                .wait(self.storage.value(&key, limits.document_bytes));
             if now.is_ok_and(|now| now != held.bytes()) {
                 return;
             }
@@ -251,7 +287,9 @@ impl ArrayInfo {
             }
             &again
         };
-        let _ = self.storage.wait(self.trim_unpublished(held.value(), written));
+        let _ = self
+            .storage
+            .wait(self.trim_unpublished(held.value(), written));
     }
 
     /// Removes what lies outside the shape in a document, even after the call was cancelled.
@@ -260,15 +298,24 @@ impl ArrayInfo {
         let change = self.checked(change_shape(&self.node, document, &now))?;
         let mut all = self.reshaped(&now, &change)?;
         all.options.cancel = None;
-        let was: Vec<u64> = now.iter().zip(written).map(|(&now, &written)| now.max(written)).collect();
+        let was: Vec<u64> = now
+            .iter()
+            .zip(written)
+            .map(|(&now, &written)| now.max(written))
+            .collect();
         all.trim(&was, None).await
     }
 
     /// The array for writing, with this assumption about the elements outside of it.
     fn outside(&self, outside: Outside) -> Result<Self> {
         let data = self.data()?;
-        let data = Ok(Arc::new(self.regridded(data, data.grid().clone())?.outside(outside)));
-        Ok(Self { data, ..self.clone() })
+        let data = Ok(Arc::new(
+            self.regridded(data, data.grid().clone())?.outside(outside),
+        ));
+        Ok(Self {
+            data,
+            ..self.clone()
+        })
     }
 
     /// Checks, before a handle whose shape may be out of date publishes a chunk, that the chunk is
@@ -284,7 +331,11 @@ impl ArrayInfo {
             return self.storage.check_there(&self.node, &key).await;
         };
         let now = self.checked(document_shape(&self.node, Some(&document)))?;
-        let is_inside = region.ranges().iter().zip(&now).all(|(range, &end)| range.end <= end);
+        let is_inside = region
+            .ranges()
+            .iter()
+            .zip(&now)
+            .all(|(range, &end)| range.end <= end);
         if is_inside && region.ranges().len() == now.len() {
             return Ok(());
         }
@@ -297,21 +348,31 @@ impl ArrayInfo {
     /// Updates the copies of a changed document.
     async fn refresh(&self, key: String) -> Result<()> {
         self.changed();
-        let change = DocumentChange { keys: vec![key], ..DocumentChange::default() };
+        let change = DocumentChange {
+            keys: vec![key],
+            ..DocumentChange::default()
+        };
         let policy = self.options.concurrent_update;
-        consolidated::refresh(&self.storage, &self.node, &change, policy).await.map_err(|error| {
-            let what = "the array has its new shape, the consolidated metadata above it may not";
-            error.after(what).once_done()
-        })
+        consolidated::refresh(&self.storage, &self.node, &change, policy)
+            .await
+            .map_err(|error| {
+                let what =
+                    "the array has its new shape, the consolidated metadata above it may not";
+                error.after(what).once_done()
+            })
     }
 
     fn checked<T>(&self, result: Result<T, MetadataError>) -> Result<T> {
         result.map_err(|error| {
             let error = match error {
-                MetadataError::Inexpressible { what, .. } => Error::new(ErrorKind::WrongShape, what),
+                MetadataError::Inexpressible { what, .. } => {
+                    Error::new(ErrorKind::WrongShape, what)
+                }
                 error => error.into(),
             };
-            error.in_document(Some(&shape_key(&self.node))).in_store(|| self.storage.name())
+            error
+                .in_document(Some(&shape_key(&self.node)))
+                .in_store(|| self.storage.name())
         })
     }
 
@@ -330,7 +391,10 @@ impl ArrayInfo {
         }
         let data = match &self.data {
             Ok(data) => {
-                let grid = change.now.grid().map_err(|error| Error::new(ErrorKind::WrongShape, error));
+                let grid = change
+                    .now
+                    .grid()
+                    .map_err(|error| Error::new(ErrorKind::WrongShape, error));
                 Ok(Arc::new(self.regridded(data, self.named(grid)?)?))
             }
             Err(error) => Err(error.clone()),
@@ -345,7 +409,10 @@ impl ArrayInfo {
     }
 
     fn regridded(&self, data: &ChunkedArray, grid: ChunkGrid) -> Result<ChunkedArray> {
-        self.named(data.regridded(grid).map_err(|error| Error::from(error).of_shape()))
+        self.named(
+            data.regridded(grid)
+                .map_err(|error| Error::from(error).of_shape()),
+        )
     }
 
     /// Checks that [`trim`](Self::trim) is possible.
@@ -357,8 +424,8 @@ impl ArrayInfo {
         })
     }
 
-    /// Removes what is outside the shape and was inside of another, for a change that holds the document
-    /// or to undo one.
+    /// Removes what is outside the shape and was inside of another, for a change that holds the
+    /// document or to undo one.
     async fn trim(&self, was: &[u64], work: Option<&Unfinished>) -> Result<()> {
         let data = self.writable()?;
         self.named(match &self.storage.store {
@@ -382,10 +449,15 @@ pub(super) fn appended(was: &[u64], axis: usize, source_shape: &[u64]) -> Result
     let fits = source_shape.len() == was.len()
         && axis < was.len()
         && (0..was.len()).all(|other| other == axis || source_shape[other] == was[other]);
-    let len = if fits { was[axis].checked_add(source_shape[axis]) } else { None };
+    let len = if fits {
+        was[axis].checked_add(source_shape[axis])
+    } else {
+        None
+    };
     let Some(len) = len else {
-        let what =
-            format!("elements of shape {source_shape:?} along axis {axis} of an array of shape {was:?}");
+        let what = format!(
+            "elements of shape {source_shape:?} along axis {axis} of an array of shape {was:?}"
+        );
         return Err(Error::new(ErrorKind::WrongShape, what));
     };
     let mut shape = was.to_vec();

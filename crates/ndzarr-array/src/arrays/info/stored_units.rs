@@ -3,7 +3,9 @@
 use bytes::Bytes;
 use ndzarr_codec::{Access, Workspace};
 use ndzarr_grid::ChunkGrid;
-use ndzarr_store::{Fetch, Fetched, Key, Listed, Of, Pin, Precondition, Prefix, Put, StoreError, Want};
+use ndzarr_store::{
+    Fetch, Fetched, Key, Listed, Of, Pin, Precondition, Prefix, Put, StoreError, Want,
+};
 
 use super::{ArrayInfo, no_chunks};
 use crate::arrays::chunks::Chunks;
@@ -12,7 +14,8 @@ use crate::error::{Error, ErrorKind, Result};
 impl ArrayInfo {
     /// The grid of the units, to be counted: none if the metadata has no valid grid.
     pub(crate) fn unit_grid(&self) -> ChunkGrid {
-        self.grid().unwrap_or_else(|_| no_chunks(self.shape().len()))
+        self.grid()
+            .unwrap_or_else(|_| no_chunks(self.shape().len()))
     }
 
     /// Does not check that the unit exists.
@@ -45,25 +48,32 @@ impl ArrayInfo {
         self.check_presence().await
     }
 
-    /// The number of the unit that a key is of, `None` beyond u64, and whether it is the usual key of
-    /// the unit.
+    /// The number of the unit that a key is of, `None` beyond u64, and whether it is the usual key
+    /// of the unit.
     fn number_of(&self, all: &Chunks, key: &Key) -> Option<(Option<u64>, bool)> {
         let keys = &self.spec().keys;
         let below = key.as_str().strip_prefix(&keys.prefix)?;
         let unit = keys.encoding.decode(below, self.shape().len())?;
-        all.has(&unit).then(|| (all.number(&unit), keys.encoding.encode(&unit) == below))
+        all.has(&unit)
+            .then(|| (all.number(&unit), keys.encoding.encode(&unit) == below))
     }
 
     /// An error if there is a key of a unit beyond u64.
     fn check_numbered(&self, beyond: Option<Key>) -> Result<()> {
         let Some(key) = beyond else { return Ok(()) };
-        let what = format!("{key} is not listed: an array of shape {:?} has too many chunks", self.shape());
+        let what = format!(
+            "{key} is not listed: an array of shape {:?} has too many chunks",
+            self.shape()
+        );
         Err(self.name(Error::new(ErrorKind::Unsupported, what)))
     }
 
-    /// The stored units inside the array, by a list of the keys and the lengths of values. Folders that
-    /// cannot be listed, in which units may be, are passed on.
-    pub(crate) async fn stored_units(&self, unlisted: &mut (dyn FnMut(Error) + Send)) -> Result<Chunks> {
+    /// The stored units inside the array, by a list of the keys and the lengths of values. Folders
+    /// that cannot be listed, in which units may be, are passed on.
+    pub(crate) async fn stored_units(
+        &self,
+        unlisted: &mut (dyn FnMut(Error) + Send),
+    ) -> Result<Chunks> {
         let all = Chunks::new(self.unit_grid());
         let mut found = Vec::new();
         let mut others = Vec::new();
@@ -83,7 +93,13 @@ impl ArrayInfo {
                 (_, None) => {}
             }
         };
-        self.storage.each_size(&self.spec().keys.prefix, &self.node.context.limits, &mut take).await?;
+        self.storage
+            .each_size(
+                &self.spec().keys.prefix,
+                &self.node.context.limits,
+                &mut take,
+            )
+            .await?;
         self.check_numbered(beyond)?;
         found.extend(others);
         if found.is_empty() {
@@ -95,7 +111,9 @@ impl ArrayInfo {
     /// The stored units, if all folders can be listed.
     pub(crate) async fn all_stored_units(&self) -> Result<Chunks> {
         let mut first = None;
-        let stored = self.stored_units(&mut |error| first = first.take().or(Some(error))).await?;
+        let stored = self
+            .stored_units(&mut |error| first = first.take().or(Some(error)))
+            .await?;
         first.map_or(Ok(stored), Err)
     }
 
@@ -126,7 +144,10 @@ impl ArrayInfo {
         };
         let keys = &self.spec().keys;
         let n_axes = self.shape().len();
-        let folders = self.storage.chunk_keys(keys, n_axes, &self.node.context.limits, &mut take).await?;
+        let folders = self
+            .storage
+            .chunk_keys(keys, n_axes, &self.node.context.limits, &mut take)
+            .await?;
         self.check_numbered(beyond)?;
         if numbers.is_empty() {
             self.check_mistaken(mistaken.as_ref().map(Key::as_str))?;
@@ -144,10 +165,19 @@ impl ArrayInfo {
         let key = self.existing_unit(unit)?;
         let grid = self.grid()?;
         let shape = grid.shape_of(unit);
-        let limit = self.data()?.chain().encoded_limit(shape.as_deref().unwrap_or(grid.chunk_shape()));
-        let fetched = self.storage.fetch_whole(key, limit).await.or_else(StoreError::or_missing);
+        let limit = self
+            .data()?
+            .chain()
+            .encoded_limit(shape.as_deref().unwrap_or(grid.chunk_shape()));
+        let fetched = self
+            .storage
+            .fetch_whole(key, limit)
+            .await
+            .or_else(StoreError::or_missing);
         match self.storage.named(fetched)? {
-            Fetched::Parts { pin, parts, .. } => return Ok(parts.into_iter().next().map(|part| (pin, part))),
+            Fetched::Parts { pin, parts, .. } => {
+                return Ok(parts.into_iter().next().map(|part| (pin, part)));
+            }
             Fetched::Missing | Fetched::Changed => {}
         }
         let Some(key) = self.spec().keys.fallback_key(unit) else {
@@ -162,18 +192,22 @@ impl ArrayInfo {
         let grid = self.grid()?;
         let shape = grid.shape_of(unit);
         let expected = chain.encoded_len(shape.as_deref().unwrap_or(grid.chunk_shape()));
-        let Some(expected) = expected.filter(|expected| byte_len < *expected) else { return Ok(()) };
+        let Some(expected) = expected.filter(|expected| byte_len < *expected) else {
+            return Ok(());
+        };
         let what = format!("it is cut: {byte_len} bytes are stored, of {expected}");
         let error = Error::new(ErrorKind::Corrupt, what).at_chunk(self.spec().keys.key(unit), unit);
         Err(self.name(error))
     }
 
-    /// Reads the index of a shard, and checks where each of its entries leads. What is not a shard, or
-    /// inside further codecs, has no index to be read by itself.
+    /// Reads the index of a shard, and checks where each of its entries leads. What is not a shard,
+    /// or inside further codecs, has no index to be read by itself.
     pub(crate) async fn check_index(&self, unit: &[u64]) -> Result<()> {
         let key = self.existing_unit(unit)?;
         let chain = self.data()?.chain();
-        let (Access::Indexed(sharding), Some(shape)) = (chain.access(), self.grid()?.shape_of(unit)) else {
+        let (Access::Indexed(sharding), Some(shape)) =
+            (chain.access(), self.grid()?.shape_of(unit))
+        else {
             return Ok(());
         };
         let shape = chain.stored(&shape);
@@ -183,8 +217,18 @@ impl ArrayInfo {
         } else {
             Want::Ranges(vec![0..layout.index_len()])
         };
-        let fetched = self.storage.fetch_raw(&Fetch { key: key.clone(), of: Of::Any, want }).await;
-        let (size, parts) = match self.storage.named(fetched.or_else(StoreError::or_missing))? {
+        let fetched = self
+            .storage
+            .fetch_raw(&Fetch {
+                key: key.clone(),
+                of: Of::Any,
+                want,
+            })
+            .await;
+        let (size, parts) = match self
+            .storage
+            .named(fetched.or_else(StoreError::or_missing))?
+        {
             Fetched::Parts { size, parts, .. } => (size, parts),
             Fetched::Missing | Fetched::Changed => return Ok(()),
         };
@@ -221,17 +265,28 @@ impl ArrayInfo {
 
     /// The other key that some writers use for the value of a 0-d array.
     pub(super) fn scalar_fallback(&self) -> Option<String> {
-        self.spec().shape.is_empty().then(|| self.spec().keys.fallback_key(&[])).flatten()
+        self.spec()
+            .shape
+            .is_empty()
+            .then(|| self.spec().keys.fallback_key(&[]))
+            .flatten()
     }
 
     /// Moves the value of a 0-d array to its proper key, if it is under the other key that some
     /// writers used. Otherwise it would reappear once the proper key is erased.
     pub(super) async fn move_scalar(&self) -> Result<()> {
-        let Some(other) = self.scalar_fallback() else { return Ok(()) };
+        let Some(other) = self.scalar_fallback() else {
+            return Ok(());
+        };
         let limit = self.data()?.chain().encoded_limit(&self.spec().unit_shape);
-        let Some(value) = self.storage.value(&other, limit).await? else { return Ok(()) };
+        let Some(value) = self.storage.value(&other, limit).await? else {
+            return Ok(());
+        };
         let key = self.storage.named(self.data()?.key(&[]))?;
-        let put = self.storage.put(&key, value.clone(), Precondition::Absent).await?;
+        let put = self
+            .storage
+            .put(&key, value.clone(), Precondition::Absent)
+            .await?;
         if matches!(put, Put::Unsupported) && !self.storage.has(key.as_str()).await? {
             self.storage.put(&key, value, Precondition::None).await?;
         }

@@ -25,7 +25,8 @@ struct Work {
     can_be_cancelled: bool,
 }
 
-/// The document, and what keeps others away from it in the place of a lock: who drops the call waits.
+/// The document, and what keeps others away from it in the place of a lock: who drops the call
+/// waits.
 struct ExclusiveDocument {
     document: HeldDocument,
     _without_lock: Option<Publishing>,
@@ -41,11 +42,20 @@ impl Unfinished {
                 stop.only_while(condition);
             }
             let needs_wait = document.is_of_blocking_store() && !document.excludes_others();
-            let without_lock = needs_wait.then(|| Publishing::without_locks(call.as_ref())).transpose()?;
-            Ok::<_, EngineError>(ExclusiveDocument { document, _without_lock: without_lock })
+            let without_lock = needs_wait
+                .then(|| Publishing::without_locks(call.as_ref()))
+                .transpose()?;
+            Ok::<_, EngineError>(ExclusiveDocument {
+                document,
+                _without_lock: without_lock,
+            })
         };
         let held = held.into().map(hold).transpose()?;
-        Ok(Self(Arc::new(Work { held: Mutex::new(held), stop, can_be_cancelled: call.is_some() })))
+        Ok(Self(Arc::new(Work {
+            held: Mutex::new(held),
+            stop,
+            can_be_cancelled: call.is_some(),
+        })))
     }
 
     /// Does this unless it is published, before others can hold the document.
@@ -60,8 +70,8 @@ impl Unfinished {
         options.clone().cancel(self.0.stop.cancel().clone())
     }
 
-    /// Runs work of this thread, which borrows what it works on. When the call is cancelled meanwhile,
-    /// the document is given up at once, and the work publishes nothing more.
+    /// Runs work of this thread, which borrows what it works on. When the call is cancelled
+    /// meanwhile, the document is given up at once, and the work publishes nothing more.
     pub(super) fn in_place<R>(&self, work: impl FnOnce() -> R) -> R {
         if !self.0.can_be_cancelled {
             return work();
@@ -74,7 +84,10 @@ impl Unfinished {
     }
 
     /// Awaits work of other threads. When the call is cancelled, it is dropped.
-    pub(super) async fn unless_cancelled<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
+    pub(super) async fn unless_cancelled<T>(
+        &self,
+        work: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
         let cancelled = pin!(self.0.stop.cancel().cancelled());
         match select(pin!(work), cancelled).await {
             Either::Left((done, _)) => done,
@@ -82,11 +95,18 @@ impl Unfinished {
         }
     }
 
-    pub(super) async fn publish(&self, document: &Bytes, policy: ConcurrentUpdate) -> Result<Published> {
+    pub(super) async fn publish(
+        &self,
+        document: &Bytes,
+        policy: ConcurrentUpdate,
+    ) -> Result<Published> {
         let held = self.0.held().take();
         match held {
             Some(held) => held.document.publish(document, policy).await,
-            None => Err(Error::new(ErrorKind::Cancelled, "it was cancelled, and the document given up")),
+            None => Err(Error::new(
+                ErrorKind::Cancelled,
+                "it was cancelled, and the document given up",
+            )),
         }
     }
 }
@@ -120,6 +140,8 @@ impl Wake for Work {
     /// The call was cancelled. Who cancels it must not wait for what is being published.
     fn wake(self: Arc<Self>) {
         // Without a thread, the document is given up by the call itself when its work ends.
-        let _ = std::thread::Builder::new().name("ndzarr-tidy".to_owned()).spawn(move || self.end());
+        let _ = std::thread::Builder::new()
+            .name("ndzarr-tidy".to_owned())
+            .spawn(move || self.end());
     }
 }

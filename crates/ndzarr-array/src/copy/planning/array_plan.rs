@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use ndzarr_metadata::{
-    ArrayRequest, CreateOptions, KeptKeys, MemberKind, Node, NodePath, are_n5_blocks, check_request,
-    keep_chunks,
+    ArrayRequest, CreateOptions, KeptKeys, MemberKind, Node, NodePath, are_n5_blocks,
+    check_request, keep_chunks,
 };
 use ndzarr_model::ArraySpec;
 
@@ -37,7 +37,12 @@ struct PlannedArray<'p> {
 }
 
 impl Run<'_> {
-    pub(super) async fn plan_array(&self, node: Node, path: NodePath, whole: Whole) -> Result<NodePlan> {
+    pub(super) async fn plan_array(
+        &self,
+        node: Node,
+        path: NodePath,
+        whole: Whole,
+    ) -> Result<NodePlan> {
         check_cancel(&self.options.run)?;
         let is_same = self.is_same(&node, &path).await?;
         let create = self.create_options(&node, is_same);
@@ -45,10 +50,15 @@ impl Run<'_> {
             return Err(find_node::not_a("an array", &node, &self.source));
         };
         let slices = self.options.slices.as_ref();
-        let window = slices.map(|slices| Window::new(slices, &spec.shape)).transpose();
+        let window = slices
+            .map(|slices| Window::new(slices, &spec.shape))
+            .transpose();
         let window = self.source.named(window)?;
         let spec = match &window {
-            Some(window) => Cow::Owned(ArraySpec { shape: window.shape(), ..spec.clone() }),
+            Some(window) => Cow::Owned(ArraySpec {
+                shape: window.shape(),
+                ..spec.clone()
+            }),
             None => Cow::Borrowed(spec),
         };
         let mut out = new_report(&node, &path, MemberKind::Array);
@@ -59,7 +69,8 @@ impl Run<'_> {
         let conversion = match self.options.numbers.of(&spec.data_type) {
             Ok(conversion) => conversion,
             Err(_) if whole == Whole::Group => {
-                out.notes.push(format!("its elements stay {}", spec.data_type));
+                out.notes
+                    .push(format!("its elements stay {}", spec.data_type));
                 None
             }
             Err(error) => return Err(self.requests(&node, &create).refuse(&error.to_string())),
@@ -77,7 +88,11 @@ impl Run<'_> {
         let request = self.array_request(&array, &mut out).await?;
         if layout.index.is_some() && whole == Whole::Array {
             let made = check_request(&path, &request, &create)?;
-            if made.kind.array().is_none_or(|made| sharding(&made.codecs).is_none()) {
+            if made
+                .kind
+                .array()
+                .is_none_or(|made| sharding(&made.codecs).is_none())
+            {
                 let requests = self.requests(&node, &create);
                 return Err(requests.refuse("without shards there is no index to be placed"));
             }
@@ -100,20 +115,54 @@ impl Run<'_> {
                 strategy = Some(chosen);
             }
         }
-        let work = NodeWork::Array(Box::new(ArrayPlan { request, window, conversion, strategy, units }));
-        Ok(NodePlan { node, path, create, work, out })
+        let work = NodeWork::Array(Box::new(ArrayPlan {
+            request,
+            window,
+            conversion,
+            strategy,
+            units,
+        }));
+        Ok(NodePlan {
+            node,
+            path,
+            create,
+            work,
+            out,
+        })
     }
 
     /// The request for an array of the target, with the cheapest level that is possible.
-    async fn array_request(&self, array: &PlannedArray<'_>, out: &mut CopiedNode) -> Result<ArrayRequest> {
-        let PlannedArray { node, path, create, spec, conversion, layout, is_same, .. } = *array;
+    async fn array_request(
+        &self,
+        array: &PlannedArray<'_>,
+        out: &mut CopiedNode,
+    ) -> Result<ArrayRequest> {
+        let PlannedArray {
+            node,
+            path,
+            create,
+            spec,
+            conversion,
+            layout,
+            is_same,
+            ..
+        } = *array;
         let requests = self.requests(node, create);
-        let keys = if is_same { KeptKeys::Same } else { KeptKeys::Usual };
+        let keys = if is_same {
+            KeptKeys::Same
+        } else {
+            KeptKeys::Usual
+        };
         // The chunks of another format are kept where nothing else is possible or allowed.
         let is_of_n5 = node.format != create.format && are_n5_blocks(&spec.codecs, create.format);
         let suits = !is_of_n5 || is_same || self.options.at_most < CopyLevel::Reencoded;
-        let can_keep = suits && conversion.is_none() && array.window.is_none() && layout.is_of(spec);
-        let mut kept = if can_keep { keep_chunks(spec, create, keys) } else { None };
+        let can_keep =
+            suits && conversion.is_none() && array.window.is_none() && layout.is_of(spec);
+        let mut kept = if can_keep {
+            keep_chunks(spec, create, keys)
+        } else {
+            None
+        };
         let undescribed = out.clone();
         let request = loop {
             out.level = match &kept {
@@ -126,8 +175,10 @@ impl Run<'_> {
                 return Err(requests.refuse(what));
             }
             if out.level > self.options.at_most {
-                let what =
-                    format!("it would be {:?}, but only {:?} is allowed", out.level, self.options.at_most);
+                let what = format!(
+                    "it would be {:?}, but only {:?} is allowed",
+                    out.level, self.options.at_most
+                );
                 return Err(requests.refuse(&what));
             }
             let is_kept = kept.is_some();
@@ -143,10 +194,14 @@ impl Run<'_> {
             }
             // Chunks that are not stored would get another fill value.
             *out = undescribed.clone();
-            out.notes.push("chunks that are not stored are written, as the fill value is another".to_owned());
+            out.notes.push(
+                "chunks that are not stored are written, as the fill value is another".to_owned(),
+            );
         };
         if is_of_n5 && out.level != CopyLevel::Reencoded {
-            out.notes.push("its chunks stay N5 blocks, which few other programs read in Zarr".to_owned());
+            out.notes.push(
+                "its chunks stay N5 blocks, which few other programs read in Zarr".to_owned(),
+            );
         }
         Ok(request)
     }

@@ -16,8 +16,11 @@ pub(crate) fn candidates(codecs: &[CodecSpec]) -> Vec<Vec<CodecSpec>> {
             _ => vec![codec],
         })
         .collect();
-    let own: Vec<CodecSpec> =
-        list.iter().filter_map(|codec| translated(&codec.config)).map(Into::into).collect();
+    let own: Vec<CodecSpec> = list
+        .iter()
+        .filter_map(|codec| translated(&codec.config))
+        .map(Into::into)
+        .collect();
     let gzip = CodecConfig::Gzip { level: 6 };
     let mut all = vec![own.clone()];
     if let Some(last) = own.last().filter(|_| own.len() > 1) {
@@ -34,10 +37,16 @@ pub(crate) fn candidates(codecs: &[CodecSpec]) -> Vec<Vec<CodecSpec>> {
 pub(crate) fn others(codecs: &[CodecSpec]) -> Vec<&str> {
     let is_layout = |config: &CodecConfig| {
         use CodecConfig as C;
-        matches!(config, C::Bytes { .. } | C::Vlen(_) | C::N5Block(_) | C::Transpose { .. } | C::Sharding(_))
+        matches!(
+            config,
+            C::Bytes { .. } | C::Vlen(_) | C::N5Block(_) | C::Transpose { .. } | C::Sharding(_)
+        )
     };
     let others = codecs.iter().map(|codec| &codec.config);
-    others.filter(|config| !is_compressor(config) && !is_layout(config)).map(CodecConfig::name).collect()
+    others
+        .filter(|config| !is_compressor(config) && !is_layout(config))
+        .map(CodecConfig::name)
+        .collect()
 }
 
 fn is_compressor(config: &CodecConfig) -> bool {

@@ -25,7 +25,12 @@ pub(crate) struct Numbers {
 
 impl Default for Numbers {
     fn default() -> Self {
-        Self { data_type: None, scale: 1.0, offset: 0.0, cast: Cast::Checked }
+        Self {
+            data_type: None,
+            scale: 1.0,
+            offset: 0.0,
+            cast: Cast::Checked,
+        }
     }
 }
 
@@ -46,12 +51,24 @@ impl Numbers {
         };
         // A bool becomes 0 or 1; nothing becomes a bool.
         let from = Some(stored).filter(|stored| **stored != DataType::Bool);
-        if let Some(other) = from.into_iter().chain([to]).find(|data_type| !is_real(data_type)) {
-            let what = format!("elements of {stored} as {to}: {other} is not a type of real numbers");
+        if let Some(other) = from
+            .into_iter()
+            .chain([to])
+            .find(|data_type| !is_real(data_type))
+        {
+            let what =
+                format!("elements of {stored} as {to}: {other} is not a type of real numbers");
             return Err(Error::new(ErrorKind::WrongType, what));
         }
         let (scale, offset, cast) = (self.scale, self.offset, self.cast);
-        Ok(Some(Conversion { from: stored.clone(), to: to.clone(), scale, offset, scales, cast }))
+        Ok(Some(Conversion {
+            from: stored.clone(),
+            to: to.clone(),
+            scale,
+            offset,
+            scales,
+            cast,
+        }))
     }
 }
 
@@ -116,10 +133,14 @@ impl Conversion {
             .map_err(|error| Error::new(ErrorKind::WrongShape, error))?;
         // Parts along the longest axis.
         let axis = (0..region.ndim()).max_by_key(|&axis| shape[axis]);
-        let Some(axis) = axis.map(Axis) else { return self.part(region, from, to) };
+        let Some(axis) = axis.map(Axis) else {
+            return self.part(region, from, to);
+        };
         let len = shape[axis.0];
         let rows = len.div_ceil((from.len() / PART).max(1)).max(1);
-        let parts = from.axis_chunks_iter(axis, rows).zip(to.axis_chunks_iter_mut(axis, rows));
+        let parts = from
+            .axis_chunks_iter(axis, rows)
+            .zip(to.axis_chunks_iter_mut(axis, rows));
         let part = |(number, part)| {
             let (from, to): ViewPair<'_> = part;
             let mut ranges = region.ranges().to_vec();
@@ -127,7 +148,9 @@ impl Conversion {
             ranges[axis.0] = start..start + from.len_of(axis) as u64;
             self.part(&Region::new(ranges), from, to)
         };
-        in_parallel(parts.enumerate().collect(), threads, part).into_iter().collect()
+        in_parallel(parts.enumerate().collect(), threads, part)
+            .into_iter()
+            .collect()
     }
 
     fn part(
@@ -148,12 +171,16 @@ impl Conversion {
                 source = source.index_axis_move(Axis(0), at as usize);
                 target = target.index_axis_move(Axis(0), at as usize);
             }
-            let row = source.as_slice().map_or_else(|| source.iter().copied().collect(), Cow::Borrowed);
+            let row = source
+                .as_slice()
+                .map_or_else(|| source.iter().copied().collect(), Cow::Borrowed);
             let size = self.from.elem_size().unwrap_or(1);
             let out_size = self.to.elem_size().unwrap_or(1);
             bytes.resize(row.len() / size * out_size, 0);
-            for (part, (from, to)) in
-                row.chunks(AT_ONCE * size).zip(bytes.chunks_mut(AT_ONCE * out_size)).enumerate()
+            for (part, (from, to)) in row
+                .chunks(AT_ONCE * size)
+                .zip(bytes.chunks_mut(AT_ONCE * out_size))
+                .enumerate()
             {
                 wide.clear();
                 self.widen(from, &mut wide);
@@ -163,7 +190,10 @@ impl Conversion {
             }
             match target.as_slice_mut() {
                 Some(slice) => slice.copy_from_slice(&bytes),
-                None => target.iter_mut().zip(&bytes).for_each(|(to, from)| *to = *from),
+                None => target
+                    .iter_mut()
+                    .zip(&bytes)
+                    .for_each(|(to, from)| *to = *from),
             }
             if !next_index(&mut index, &rows) {
                 return Ok(());
@@ -171,17 +201,32 @@ impl Conversion {
         }
     }
 
-    fn out_of_range(&self, region: &Region, row: &[u64], at: usize, from: &[u8], wide: &[Wide]) -> Error {
+    fn out_of_range(
+        &self,
+        region: &Region,
+        row: &[u64],
+        at: usize,
+        from: &[u8],
+        wide: &[Wide],
+    ) -> Error {
         let size = self.to.elem_size().unwrap_or(1);
         let mut one = vec![0; size];
-        let wrong = wide.iter().position(|&number| self.narrow(&[number], &mut one).is_some()).unwrap_or(0);
+        let wrong = wide
+            .iter()
+            .position(|&number| self.narrow(&[number], &mut one).is_some())
+            .unwrap_or(0);
         let mut index: Vec<u64> = region.start();
-        row.iter().zip(&mut index).for_each(|(row, index)| *index += row);
+        row.iter()
+            .zip(&mut index)
+            .for_each(|(row, index)| *index += row);
         if let Some(last) = index.last_mut() {
             *last += (at + wrong) as u64;
         }
         let size = self.from.elem_size().unwrap_or(1);
-        let stored = self.shown(from.get(wrong * size..(wrong + 1) * size).unwrap_or_default());
+        let stored = self.shown(
+            from.get(wrong * size..(wrong + 1) * size)
+                .unwrap_or_default(),
+        );
         let what = if self.scales {
             format!(
                 "{stored} at {index:?} becomes {}, which is out of range of {}",
@@ -211,7 +256,8 @@ impl Conversion {
         }
         if self.scales {
             let (scale, offset) = (self.scale, self.offset);
-            wide.iter_mut().for_each(|number| *number = Wide::Float(float(*number) * scale + offset));
+            wide.iter_mut()
+                .for_each(|number| *number = Wide::Float(float(*number) * scale + offset));
         }
     }
 

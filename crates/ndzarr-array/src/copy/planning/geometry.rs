@@ -2,8 +2,9 @@
 //!
 //! What is decoded at once is a unit of the source (a chunk, an inner chunk of a shard), what is
 //! written at once a unit of the target (a shard, a chunk without shards). A copy goes through
-//! blocks of whole units of the target, each of which is read and then written. A unit of the source
-//! that several blocks meet is decoded for each of them, unless the block before kept its rest.
+//! blocks of whole units of the target, each of which is read and then written. A unit of the
+//! source that several blocks meet is decoded for each of them, unless the block before kept its
+//! rest.
 
 use std::num::NonZeroUsize;
 
@@ -58,8 +59,8 @@ const ENCODING: f64 = 3.0;
 /// Without reading ahead, the stores and one of two processors wait more often.
 const WAITING: f64 = 1.15;
 
-/// From this many units on, a block grows by its own share of them rather than by one: planning takes as
-/// many steps as the logarithm of an array has, not as the array.
+/// From this many units on, a block grows by its own share of them rather than by one: planning
+/// takes as many steps as the logarithm of an array has, not as the array.
 const FINE: u64 = 64;
 
 /// How many units of length `unit` a walk over blocks of `block` elements overlaps along an axis of
@@ -78,20 +79,28 @@ pub(crate) fn meetings(n: u64, unit: u64, block: u64) -> f64 {
 
 /// The end of the unit that contains the element before `end`, within an axis of length `n`.
 pub(crate) fn end_of_unit(n: u64, unit: u64, end: u64) -> u64 {
-    end.div_ceil(unit.max(1)).saturating_mul(unit.max(1)).min(n).max(end)
+    end.div_ceil(unit.max(1))
+        .saturating_mul(unit.max(1))
+        .min(n)
+        .max(end)
 }
 
 impl Task<'_> {
     /// The best walk within the room; `None` if it is too small for a single unit of the target.
     pub(crate) fn best_walk(&self) -> Option<Walk> {
-        let axes =
-            (0..self.shape.len()).filter(|&axis| !self.write[axis].is_multiple_of(self.read[axis].max(1)));
+        let axes = (0..self.shape.len())
+            .filter(|&axis| !self.write[axis].is_multiple_of(self.read[axis].max(1)));
         let carries: Vec<usize> = axes.filter(|_| self.carries).collect();
         // What is carried over comes from another block in memory.
-        let ways = carries.into_iter().map(|axis| (Some(axis), true)).chain([(None, false)]);
+        let ways = carries
+            .into_iter()
+            .map(|axis| (Some(axis), true))
+            .chain([(None, false)]);
         let mut best: Option<(f64, Walk)> = None;
         for (carry, ahead) in std::iter::once((None, true)).chain(ways) {
-            let Some(walk) = self.grown(carry, ahead) else { continue };
+            let Some(walk) = self.grown(carry, ahead) else {
+                continue;
+            };
             let cost = (walk.decodes + ENCODING) * if walk.ahead { 1.0 } else { WAITING };
             if best.as_ref().is_none_or(|(least, _)| cost < *least * 0.999) {
                 best = Some((cost, walk));
@@ -106,7 +115,11 @@ impl Task<'_> {
     }
 
     fn clipped(&self, block: &[u64]) -> Vec<u64> {
-        block.iter().zip(self.shape).map(|(&len, &n)| len.min(n)).collect()
+        block
+            .iter()
+            .zip(self.shape)
+            .map(|(&len, &n)| len.min(n))
+            .collect()
     }
 
     /// The memory that blocks of a shape take.
@@ -114,21 +127,35 @@ impl Task<'_> {
         let mut extent = block.to_vec();
         if let Some(axis) = carry.filter(|&axis| block[axis] < self.shape[axis]) {
             // At most all but one element of a unit.
-            extent[axis] = extent[axis].saturating_add(self.read[axis] - 1).min(self.shape[axis]);
+            extent[axis] = extent[axis]
+                .saturating_add(self.read[axis] - 1)
+                .min(self.shape[axis]);
         }
         let len = extent.iter().fold(1_u64, |len, &n| len.saturating_mul(n));
         let [from, to] = self.sizes;
         let ahead = ahead && extent.as_slice() != self.shape;
-        let blocks = len.saturating_mul(to).saturating_mul(if ahead { 2 } else { 1 });
-        blocks.saturating_add(if self.converts { len.saturating_mul(from) } else { 0 })
+        let blocks = len
+            .saturating_mul(to)
+            .saturating_mul(if ahead { 2 } else { 1 });
+        blocks.saturating_add(if self.converts {
+            len.saturating_mul(from)
+        } else {
+            0
+        })
     }
 
     fn decodes(&self, block: &[u64], carry: Option<usize>) -> f64 {
-        (0..self.shape.len()).map(|axis| self.decodes_along(axis, block[axis], carry)).product()
+        (0..self.shape.len())
+            .map(|axis| self.decodes_along(axis, block[axis], carry))
+            .product()
     }
 
     fn decodes_along(&self, axis: usize, len: u64, carry: Option<usize>) -> f64 {
-        if carry == Some(axis) { 1.0 } else { meetings(self.shape[axis], self.read[axis], len) }
+        if carry == Some(axis) {
+            1.0
+        } else {
+            meetings(self.shape[axis], self.read[axis], len)
+        }
     }
 
     /// A block as large as the room allows, made larger step by step: of all steps the one that
@@ -139,7 +166,14 @@ impl Task<'_> {
         if self.shape.contains(&0) {
             // Of any length, it takes nothing.
             let block = self.shape.to_vec();
-            return Some(Walk { block, carry: None, ahead, decodes: 1.0, bytes: 0, in_flight });
+            return Some(Walk {
+                block,
+                carry: None,
+                ahead,
+                decodes: 1.0,
+                bytes: 0,
+                in_flight,
+            });
         }
         let mut block = self.clipped(self.write);
         if self.bytes(&block, carry, ahead) > self.room {
@@ -150,26 +184,45 @@ impl Task<'_> {
             block = next;
             steps.push((block.clone(), self.decodes(&block, carry)));
         }
-        let least = steps.iter().map(|(_, decodes)| *decodes).fold(f64::INFINITY, f64::min);
-        let is_good = |(block, decodes): &(Vec<u64>, f64)| *decodes <= least * 1.001 && self.is_large(block);
-        let at =
-            steps.iter().position(is_good).or_else(|| steps.iter().rposition(|(_, it)| *it <= least * 1.001));
+        let least = steps
+            .iter()
+            .map(|(_, decodes)| *decodes)
+            .fold(f64::INFINITY, f64::min);
+        let is_good =
+            |(block, decodes): &(Vec<u64>, f64)| *decodes <= least * 1.001 && self.is_large(block);
+        let at = steps
+            .iter()
+            .position(is_good)
+            .or_else(|| steps.iter().rposition(|(_, it)| *it <= least * 1.001));
         let (block, decodes) = steps.swap_remove(at?);
         let bytes = self.bytes(&block, carry, ahead);
         let carry = carry.filter(|&axis| block[axis] < self.shape[axis]);
-        Some(Walk { block, carry, ahead, decodes, bytes, in_flight })
+        Some(Walk {
+            block,
+            carry,
+            ahead,
+            decodes,
+            bytes,
+            in_flight,
+        })
     }
 
     /// Returns `true` if a block keeps all threads busy for much longer than it takes to begin.
     fn is_large(&self, block: &[u64]) -> bool {
-        let len = block.iter().fold(self.sizes[1], |len, &n| len.saturating_mul(n));
-        let units = block.iter().zip(self.write).map(|(&len, &unit)| len.div_ceil(unit.max(1)));
+        let len = block
+            .iter()
+            .fold(self.sizes[1], |len, &n| len.saturating_mul(n));
+        let units = block
+            .iter()
+            .zip(self.write)
+            .map(|(&len, &unit)| len.div_ceil(unit.max(1)));
         len >= LARGE && units.product::<u64>() >= 4 * self.lanes
     }
 
     fn next_step(&self, block: &[u64], carry: Option<usize>, ahead: bool) -> Option<Vec<u64>> {
-        let along: Vec<f64> =
-            (0..block.len()).map(|axis| self.decodes_along(axis, block[axis], carry)).collect();
+        let along: Vec<f64> = (0..block.len())
+            .map(|axis| self.decodes_along(axis, block[axis], carry))
+            .collect();
         let now: f64 = along.iter().product();
         let size = self.bytes(block, carry, ahead) as f64;
         let mut best: Option<(f64, Vec<u64>)> = None;
@@ -224,12 +277,28 @@ fn common_multiple(a: u64, b: u64) -> Option<u64> {
 /// Chunks of a temporary array between source and target, such that both the blocks in which the
 /// source is read and those in which the target is written consist of whole ones.
 pub(crate) fn between(task: &Task<'_>) -> Option<Vec<u64>> {
-    let write = task.grown(None, true).or_else(|| task.grown(None, false))?.block;
+    let write = task
+        .grown(None, true)
+        .or_else(|| task.grown(None, false))?
+        .block;
     // The source's units into blocks that meet the written blocks as seldom as possible.
-    let back =
-        Task { read: &write, write: task.read, sizes: [task.sizes[0]; 2], converts: false, ..task.clone() };
-    let read = back.grown(None, true).or_else(|| back.grown(None, false))?.block;
-    Some(read.iter().zip(&write).map(|(&read, &write)| read.min(write).max(1)).collect())
+    let back = Task {
+        read: &write,
+        write: task.read,
+        sizes: [task.sizes[0]; 2],
+        converts: false,
+        ..task.clone()
+    };
+    let read = back
+        .grown(None, true)
+        .or_else(|| back.grown(None, false))?
+        .block;
+    Some(
+        read.iter()
+            .zip(&write)
+            .map(|(&read, &write)| read.min(write).max(1))
+            .collect(),
+    )
 }
 
 #[cfg(test)]

@@ -36,9 +36,13 @@ const NAMED: usize = 5;
 impl Members {
     /// Those of a group, opened with these options.
     ///
-    /// Consolidated metadata may be out of date, so that the documents of the nodes decide: but where the store
-    /// cannot list, or consolidated metadata are required.
-    pub(crate) async fn of(storage: &Storage, root: &Node, open: &OpenOptions<Blocking>) -> Result<Self> {
+    /// Consolidated metadata may be out of date, so that the documents of the nodes decide: but
+    /// where the store cannot list, or consolidated metadata are required.
+    pub(crate) async fn of(
+        storage: &Storage,
+        root: &Node,
+        open: &OpenOptions<Blocking>,
+    ) -> Result<Self> {
         let group = |uses| {
             let place = Place::from((storage, root.path.as_str())).locate();
             let open = open.clone().consolidated(uses);
@@ -55,10 +59,14 @@ impl Members {
         }
         let group = group(uses).await?;
         // What is wrong with them is of no matter if the documents can be read.
-        let has_copies = group.consolidated().await.is_ok_and(|copies| copies.is_some());
+        let has_copies = group
+            .consolidated()
+            .await
+            .is_ok_and(|copies| copies.is_some());
         let below = match walked {
             Err(error)
-                if matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::Denied) && has_copies =>
+                if matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::Denied)
+                    && has_copies =>
             {
                 let mut members = Self::by_copies(storage, root, open, group.walk().await?).await?;
                 let what = "the store does not list its keys: nodes are those of the consolidated metadata";
@@ -84,7 +92,10 @@ impl Members {
             }),
             note: None,
         });
-        Self { all: all.collect(), notes: Vec::new() }
+        Self {
+            all: all.collect(),
+            notes: Vec::new(),
+        }
     }
 
     /// Those that consolidated metadata name. Their own documents describe them.
@@ -102,23 +113,37 @@ impl Members {
                 Some(MemberKind::Group) => Wanted::Group,
                 None => Wanted::Any,
             };
-            let reads = NodeOptions { wanted, ..open.metadata.clone() };
+            let reads = NodeOptions {
+                wanted,
+                ..open.metadata.clone()
+            };
             let node = find_node::open(storage, &path, &reads).await;
             // A group that cannot be listed is an error of its own.
             let node = match (child.node, node) {
                 (Err(error), Ok(node)) if node.kind.array().is_none() => Err(error),
                 (_, node) => node,
             };
-            all.push(Member { path: child.path, kind: child.kind, node, note: None });
+            all.push(Member {
+                path: child.path,
+                kind: child.kind,
+                node,
+                note: None,
+            });
         }
-        Ok(Self { all, notes: Vec::new() })
+        Ok(Self {
+            all,
+            notes: Vec::new(),
+        })
     }
 
-    /// Adds nodes whose own document is gone, and of which consolidated metadata have the last copy; says which
-    /// others they have and lack.
+    /// Adds nodes whose own document is gone, and of which consolidated metadata have the last
+    /// copy; says which others they have and lack.
     async fn compare(&mut self, storage: &Storage, root: &Node, group: GroupInfo) -> Result<()> {
-        let Ok(copies) = group.walk().await else { return Ok(()) };
-        let by_documents: BTreeSet<String> = self.all.iter().map(|member| member.path.clone()).collect();
+        let Ok(copies) = group.walk().await else {
+            return Ok(());
+        };
+        let by_documents: BTreeSet<String> =
+            self.all.iter().map(|member| member.path.clone()).collect();
         let by_copies: BTreeSet<String> = copies.iter().map(|copy| copy.path.clone()).collect();
         let (mut gone, mut last) = (Vec::new(), Vec::new());
         for copy in copies {
@@ -136,12 +161,16 @@ impl Members {
         let missing: Vec<String> = by_documents.difference(&by_copies).cloned().collect();
         for (what, paths) in [("name what is gone", gone), ("lack", missing)] {
             if !paths.is_empty() {
-                self.notes.push(format!("the consolidated metadata of the source {what}: {}", named(&paths)));
+                self.notes.push(format!(
+                    "the consolidated metadata of the source {what}: {}",
+                    named(&paths)
+                ));
             }
         }
         let mut last = Self::by_documents(last).all;
         for member in &mut last {
-            member.note = Some("its document is gone, and consolidated metadata have the last copy of it");
+            member.note =
+                Some("its document is gone, and consolidated metadata have the last copy of it");
         }
         self.all.extend(last);
         self.all.sort_by(|a, b| a.path.cmp(&b.path));
@@ -153,13 +182,19 @@ impl Members {
 async fn has_keys(storage: &Storage, root: &Node, path: &str) -> Result<bool> {
     let mut found = false;
     for prefix in ndzarr_metadata::key_prefixes(root.format, path) {
-        storage.keys_below(&prefix, &root.context.limits, &mut |_| found = true).await?;
+        storage
+            .keys_below(&prefix, &root.context.limits, &mut |_| found = true)
+            .await?;
     }
     Ok(found)
 }
 
 fn named(paths: &[String]) -> String {
-    let names: Vec<String> = paths.iter().take(NAMED).map(|path| format!("{path:?}")).collect();
+    let names: Vec<String> = paths
+        .iter()
+        .take(NAMED)
+        .map(|path| format!("{path:?}"))
+        .collect();
     match paths.len().checked_sub(NAMED) {
         Some(more @ 1..) => format!("{} and {more} more", names.join(", ")),
         _ => names.join(", "),

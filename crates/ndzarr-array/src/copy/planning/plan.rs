@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use ndzarr_metadata::{
-    ArrayRequest, CreateOptions, Existing, Format, MemberKind, Node, NodeKind, NodePath, consolidated_key,
-    has_copies,
+    ArrayRequest, CreateOptions, Existing, Format, MemberKind, Node, NodeKind, NodePath,
+    consolidated_key, has_copies,
 };
 use ndzarr_model::Attributes;
 
@@ -88,17 +88,29 @@ impl Run<'_> {
     ) -> Result<Plan> {
         if root.kind.array().is_some() {
             let array = Box::pin(self.plan_array(root, target_path, Whole::Array)).await?;
-            return Ok(Plan { nodes: vec![array], not_copied: Vec::new(), found: None });
+            return Ok(Plan {
+                nodes: vec![array],
+                not_copied: Vec::new(),
+                found: None,
+            });
         }
         if self.options.slices.is_some() {
             let what = format!("\"{}\" is a group, and slices are of one array", root.path);
-            return Err(Error::new(ErrorKind::InvalidArgument, what).in_store(|| self.source.name()));
+            return Err(
+                Error::new(ErrorKind::InvalidArgument, what).in_store(|| self.source.name())
+            );
         }
         let Members { all, notes } = Members::of(&self.source, &root, open).await?;
         let mut nodes = vec![self.plan_group(root, target_path.clone()).await?];
         nodes[0].out.notes.extend(notes);
         let mut not_copied = Vec::new();
-        for Member { path, kind, node, note } in all {
+        for Member {
+            path,
+            kind,
+            node,
+            note,
+        } in all
+        {
             let from = NodePath::new(&format!("{}{path}", nodes[0].node.path.prefix()))?;
             let target = NodePath::new(&format!("{}{path}", target_path.prefix()))?;
             let planned = match node {
@@ -124,7 +136,11 @@ impl Run<'_> {
             }
         }
         let found = self.sort(&mut nodes, &mut not_copied).await?;
-        Ok(Plan { nodes, not_copied, found })
+        Ok(Plan {
+            nodes,
+            not_copied,
+            found,
+        })
     }
 
     /// Options for creating nodes: next to the source, if that is the target.
@@ -151,8 +167,17 @@ impl Run<'_> {
         }
     }
 
-    pub(crate) fn requests<'r>(&'r self, node: &'r Node, create: &'r CreateOptions) -> Requests<'r> {
-        Requests { source: &self.source, node, create, record_losses: self.options.record_losses }
+    pub(crate) fn requests<'r>(
+        &'r self,
+        node: &'r Node,
+        create: &'r CreateOptions,
+    ) -> Requests<'r> {
+        Requests {
+            source: &self.source,
+            node,
+            create,
+            record_losses: self.options.record_losses,
+        }
     }
 
     async fn plan_group(&self, node: Node, path: NodePath) -> Result<NodePlan> {
@@ -164,14 +189,19 @@ impl Run<'_> {
         let can_consolidate = matches!(create.format, Format::Zarr2 | Format::Zarr3);
         if is_consolidated && !can_consolidate {
             let format = create.format;
-            out.notes.push(format!("without consolidated metadata, which are not written in {format}"));
+            out.notes.push(format!(
+                "without consolidated metadata, which are not written in {format}"
+            ));
         }
         let consolidates = is_consolidated && can_consolidate;
         Ok(NodePlan {
             node,
             path,
             create,
-            work: NodeWork::Group(GroupPlan { attributes, consolidates }),
+            work: NodeWork::Group(GroupPlan {
+                attributes,
+                consolidates,
+            }),
             out,
         })
     }
@@ -232,17 +262,25 @@ impl Run<'_> {
                 NodeWork::Group(_) | NodeWork::Array(_) => sorter.add(node),
             }
         }
-        not_copied.iter().for_each(|node| sorter.add_not_copied(format, &node.source));
+        not_copied
+            .iter()
+            .for_each(|node| sorter.add_not_copied(format, &node.source));
         let Some(sorter) = sorter.sort(&self.source, &root).await? else {
             plans[0].out.notes.push(UNLISTED.to_owned());
             let is_listed = |plan: &mut NodePlan| matches!(plan.work, NodeWork::Files);
             for mut plan in plans.extract_if(.., is_listed) {
                 let why = plan.out.as_files.take().unwrap_or_default();
-                not_copied.push(NotCopied { source: plan.out.source, why });
+                not_copied.push(NotCopied {
+                    source: plan.out.source,
+                    why,
+                });
             }
             return Ok(None);
         };
-        for plan in plans.iter_mut().filter(|plan| matches!(plan.work, NodeWork::Files)) {
+        for plan in plans
+            .iter_mut()
+            .filter(|plan| matches!(plan.work, NodeWork::Files))
+        {
             plan.out.n_chunks = sorter.n_of(&plan.node);
         }
         Ok(Some(sorter.found()))

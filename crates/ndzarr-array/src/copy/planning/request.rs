@@ -4,11 +4,14 @@
 use std::fmt::Display;
 
 use ndzarr_metadata::{
-    ArrayRequest, CodecRequest, CreateOptions, FillRequest, Format, KeptKeys, MISSING_VALUE, MetadataError,
-    Node, NodePath, Order, are_n5_blocks, check_request, dimension_attributes, fill_request,
-    fill_value_is_missing, is_always_missing, keep_chunks, missing_attribute, missing_element,
+    ArrayRequest, CodecRequest, CreateOptions, FillRequest, Format, KeptKeys, MISSING_VALUE,
+    MetadataError, Node, NodePath, Order, are_n5_blocks, check_request, dimension_attributes,
+    fill_request, fill_value_is_missing, is_always_missing, keep_chunks, missing_attribute,
+    missing_element,
 };
-use ndzarr_model::{ArraySpec, Attributes, CodecConfig, CodecSpec, Endian, FillValue, ShardingConfig};
+use ndzarr_model::{
+    ArraySpec, Attributes, CodecConfig, CodecSpec, Endian, FillValue, ShardingConfig,
+};
 
 use crate::copy::options::Layout;
 use crate::copy::planning::compressors;
@@ -32,10 +35,17 @@ impl Layout {
         let chunks = inner.as_ref().unwrap_or(&spec.unit_shape);
         let shards = inner.is_some().then_some(&spec.unit_shape);
         let is_grid = spec.edges().is_none();
-        self.chunks.as_ref().is_none_or(|own| own == chunks && (is_grid || inner.is_some()))
-            && self.shards.as_ref().is_none_or(|own| own.as_ref() == shards && (is_grid || own.is_none()))
+        self.chunks
+            .as_ref()
+            .is_none_or(|own| own == chunks && (is_grid || inner.is_some()))
+            && self
+                .shards
+                .as_ref()
+                .is_none_or(|own| own.as_ref() == shards && (is_grid || own.is_none()))
             && self.codecs.is_none()
-            && self.index.is_none_or(|own| sharding(&spec.codecs).is_none_or(|it| it.index_location == own))
+            && self
+                .index
+                .is_none_or(|own| sharding(&spec.codecs).is_none_or(|it| it.index_location == own))
     }
 
     /// The part of it that applies to an array with this number of axes.
@@ -43,7 +53,10 @@ impl Layout {
         let fits = |shape: &Vec<u64>| shape.len() == ndim;
         Self {
             chunks: self.chunks.clone().filter(fits),
-            shards: self.shards.clone().filter(|shards| shards.as_ref().is_none_or(fits)),
+            shards: self
+                .shards
+                .clone()
+                .filter(|shards| shards.as_ref().is_none_or(fits)),
             codecs: self.codecs.clone(),
             index: self.index,
         }
@@ -64,7 +77,10 @@ impl Requests<'_> {
         notes: &mut Vec<String>,
     ) -> Result<ArrayRequest> {
         let shapes = self.shapes(spec, layout);
-        let codecs = spec.inner_chunks().pop().map_or(&spec.codecs[..], |(_, codecs)| codecs);
+        let codecs = spec
+            .inner_chunks()
+            .pop()
+            .map_or(&spec.codecs[..], |(_, codecs)| codecs);
         let mut why = None;
         let index = sharding(&spec.codecs).filter(|_| self.node.format == self.create.format);
         for (chunk_shape, shard_shape) in shapes {
@@ -90,7 +106,10 @@ impl Requests<'_> {
                     Ok(made) => {
                         notes.extend(note);
                         notes.extend(
-                            made.kind.array().into_iter().flat_map(|made| unsaid(spec, layout, made)),
+                            made.kind
+                                .array()
+                                .into_iter()
+                                .flat_map(|made| unsaid(spec, layout, made)),
                         );
                         return Ok(request);
                     }
@@ -105,19 +124,28 @@ impl Requests<'_> {
     fn shapes(&self, spec: &ArraySpec, layout: &Layout) -> Vec<(Vec<u64>, Option<Vec<u64>>)> {
         let stored: Vec<u64> = spec.unit_shape.iter().map(|&n| n.max(1)).collect();
         let inner = spec.inner_chunks().pop().map(|(inner, _)| inner);
-        let chunks = layout.chunks.clone().or_else(|| inner.clone()).unwrap_or_else(|| stored.clone());
+        let chunks = layout
+            .chunks
+            .clone()
+            .or_else(|| inner.clone())
+            .unwrap_or_else(|| stored.clone());
         match (&layout.shards, &layout.chunks) {
             (Some(shards), _) => vec![(chunks, shards.clone())],
             (None, Some(_)) => {
                 let divides = |shards: &Vec<u64>| {
-                    shards.iter().zip(&chunks).all(|(shard, &chunk)| chunk > 0 && shard.is_multiple_of(chunk))
+                    shards
+                        .iter()
+                        .zip(&chunks)
+                        .all(|(shard, &chunk)| chunk > 0 && shard.is_multiple_of(chunk))
                 };
                 let shards = inner.is_some().then_some(stored).filter(divides);
                 let with = shards.map(|shards| (chunks.clone(), Some(shards)));
                 with.into_iter().chain([(chunks, None)]).collect()
             }
             (None, None) => {
-                let with = inner.is_some().then(|| [(chunks.clone(), Some(stored.clone())), (chunks, None)]);
+                let with = inner
+                    .is_some()
+                    .then(|| [(chunks.clone(), Some(stored.clone())), (chunks, None)]);
                 with.into_iter().flatten().chain([(stored, None)]).collect()
             }
         }
@@ -140,7 +168,8 @@ impl Requests<'_> {
         let is_big = is_big(codecs);
         // In the byte order of the source, where that can be had.
         let in_order = |(request, note): (ArrayRequest, Option<String>)| {
-            let is_given = matches!(request.codecs, CodecRequest::Json(_)) || request.endian.is_some();
+            let is_given =
+                matches!(request.codecs, CodecRequest::Json(_)) || request.endian.is_some();
             let mut big = request.clone();
             big.endian = Some(Endian::Big);
             let big = Some((big, note.clone())).filter(|_| is_big && !is_given);
@@ -156,7 +185,9 @@ impl Requests<'_> {
             (like.chunk_edges, like.custom_grid) = (None, None);
             like.unit_shape = chunk_shape.to_vec();
             like.codecs = codecs.into();
-            all.extend(keep_chunks(&like, self.create, KeptKeys::Usual).map(|request| (request, None)));
+            all.extend(
+                keep_chunks(&like, self.create, KeptKeys::Usual).map(|request| (request, None)),
+            );
         }
         for (i, compressor) in compressors::candidates(codecs).into_iter().enumerate() {
             let names: Vec<&str> = compressor.iter().map(|codec| codec.config.name()).collect();
@@ -164,7 +195,10 @@ impl Requests<'_> {
             let note = match others.is_empty() {
                 _ if i > 0 => Some(format!("chunks are encoded with [{}]", names.join(", "))),
                 true => None,
-                false => Some(format!("chunks are encoded without [{}]", others.join(", "))),
+                false => Some(format!(
+                    "chunks are encoded without [{}]",
+                    others.join(", ")
+                )),
             };
             all.push((with(CodecRequest::Neutral(compressor)), note));
         }
@@ -190,8 +224,13 @@ impl Requests<'_> {
             request.fill_value = FillRequest::Zero;
         }
         if !spec.fill_value.is_defined() && request.fill_value != FillRequest::Undefined {
-            let is = if spec.fill_value.is_zero() { "zero" } else { "what null is read as" };
-            out.notes.push(format!("the fill value was null and is {is}"));
+            let is = if spec.fill_value.is_zero() {
+                "zero"
+            } else {
+                "what null is read as"
+            };
+            out.notes
+                .push(format!("the fill value was null and is {is}"));
         }
         self.describe_names(spec, request, &mut attributes, out)?;
         let base = request.clone();
@@ -205,7 +244,9 @@ impl Requests<'_> {
     }
 
     fn converted_fill(&self, stored: &FillValue, conversion: &Conversion) -> Result<FillRequest> {
-        let fill = conversion.fill(stored).map_err(|error| self.refuse(&error.to_string()))?;
+        let fill = conversion
+            .fill(stored)
+            .map_err(|error| self.refuse(&error.to_string()))?;
         Ok(match self.create.format {
             Format::Zarr2 | Format::DraftB if !stored.is_defined() && fill.is_zero() => {
                 FillRequest::Undefined
@@ -228,7 +269,9 @@ impl Requests<'_> {
         // In Zarr v2 an attribute has to say that there are no axes, and no names.
         let is_said = fill_value_is_missing(self.create.format) && !fill_value_is_missing(format);
         let of_none = (is_said && spec.shape.is_empty()).then(Vec::new);
-        let Some(names) = spec.dimension_names.clone().or(of_none) else { return Ok(()) };
+        let Some(names) = spec.dimension_names.clone().or(of_none) else {
+            return Ok(());
+        };
         request.dimension_names = Some(names);
         let Err(error) = self.check(request) else {
             for name in dimension_attributes(format) {
@@ -237,15 +280,19 @@ impl Requests<'_> {
             return Ok(());
         };
         request.dimension_names = None;
-        if dimension_attributes(format).iter().any(|name| attributes.contains_key(*name)) {
-            out.notes.push("dimension names are an attribute".to_owned());
+        if dimension_attributes(format)
+            .iter()
+            .any(|name| attributes.contains_key(*name))
+        {
+            out.notes
+                .push("dimension names are an attribute".to_owned());
             return Ok(());
         }
         self.lose("the dimension names", &error, &mut out.losses)
     }
 
-    /// Has xarray show the same elements as missing, in the variables that it opens: those whose axes have
-    /// names.
+    /// Has xarray show the same elements as missing, in the variables that it opens: those whose
+    /// axes have names.
     fn describe_missing(
         &self,
         spec: &ArraySpec,
@@ -256,16 +303,22 @@ impl Requests<'_> {
     ) -> Result<()> {
         let in_fill = fill_value_is_missing(self.create.format);
         let was_in_fill = fill_value_is_missing(self.node.format);
-        let is_named = spec.dimension_names.as_ref().is_some_and(|names| names.iter().all(Option::is_some));
+        let is_named = spec
+            .dimension_names
+            .as_ref()
+            .is_some_and(|names| names.iter().all(Option::is_some));
         let is_variable = is_named || spec.shape.is_empty() && !was_in_fill;
-        // In a fill value it was converted already. N5 has numbers where xarray writes base64 in Zarr v3.
+        // In a fill value it was converted already. N5 has numbers where xarray writes base64 in
+        // Zarr v3.
         let is_same_form = self.node.format == self.create.format && conversion.is_none();
         let is_same = if in_fill { was_in_fill } else { is_same_form };
         if is_same || !is_variable {
             return Ok(());
         }
         let what = "what xarray shows as missing";
-        let is_number = attributes.get(MISSING_VALUE).is_some_and(serde_json::Value::is_number);
+        let is_number = attributes
+            .get(MISSING_VALUE)
+            .is_some_and(serde_json::Value::is_number);
         let missing = match missing_element(self.node.format, spec, attributes) {
             Ok(missing) => missing,
             // A number beyond the type, with `_Unsigned`: where there is no fill value, it counts
@@ -277,7 +330,9 @@ impl Requests<'_> {
             Err(why) => return self.lose(what, &why, &mut out.losses),
         };
         let converted = |element: &FillValue| match conversion {
-            Some(conversion) => conversion.fill(element).map_err(|error| self.refuse(&error.to_string())),
+            Some(conversion) => conversion
+                .fill(element)
+                .map_err(|error| self.refuse(&error.to_string())),
             None => Ok(element.clone()),
         };
         let missing = missing.as_ref().map(converted).transpose()?;
@@ -300,9 +355,12 @@ impl Requests<'_> {
             (None, true) => {
                 attributes.remove(name);
                 let fill = converted(&spec.fill_value)?;
-                if request.fill_value != FillRequest::Undefined && !is_always_missing(data_type, &fill) {
+                if request.fill_value != FillRequest::Undefined
+                    && !is_always_missing(data_type, &fill)
+                {
                     request.fill_value = FillRequest::Undefined;
-                    out.notes.push("its fill value is null: xarray would show it as missing".to_owned());
+                    out.notes
+                        .push("its fill value is null: xarray would show it as missing".to_owned());
                 }
             }
         }
@@ -313,7 +371,8 @@ impl Requests<'_> {
     pub(crate) fn group(&self, losses: &mut Vec<String>) -> Result<Attributes> {
         let try_with = |attributes: &Attributes| {
             // Attributes are checked with an array, which reserves more of them.
-            let mut request = ArrayRequest::new(vec![1], vec![1], ndzarr_model::DataType::UInt { bits: 8 });
+            let mut request =
+                ArrayRequest::new(vec![1], vec![1], ndzarr_model::DataType::UInt { bits: 8 });
             request.attributes.clone_from(attributes);
             self.check(&request)
         };
@@ -350,7 +409,10 @@ impl Requests<'_> {
     }
 
     pub(crate) fn refuse(&self, what: &str) -> Error {
-        let what = format!("{} cannot be {}: {what}", self.node.path, self.create.format);
+        let what = format!(
+            "{} cannot be {}: {what}",
+            self.node.path, self.create.format
+        );
         Error::new(ErrorKind::InvalidArgument, what).in_store(|| self.source.name())
     }
 }
@@ -360,13 +422,19 @@ fn unsaid(spec: &ArraySpec, layout: &Layout, made: &ArraySpec) -> Vec<String> {
     let mut notes = Vec::new();
     let is_regular = |spec: &ArraySpec| spec.edges().is_none();
     if !is_regular(spec) && is_regular(made) && layout.chunks.is_none() && layout.shards.is_none() {
-        let chunks = made.inner_chunk_shape().unwrap_or_else(|| made.unit_shape.clone());
+        let chunks = made
+            .inner_chunk_shape()
+            .unwrap_or_else(|| made.unit_shape.clone());
         notes.push(format!("its chunks become regular, of {chunks:?}"));
     }
     let transposes = |spec: &ArraySpec| {
         let inner = spec.inner_chunks().pop();
-        let codecs = inner.as_ref().map_or(&spec.codecs[..], |(_, codecs)| codecs);
-        codecs.iter().any(|codec| matches!(codec.config, CodecConfig::Transpose { .. }))
+        let codecs = inner
+            .as_ref()
+            .map_or(&spec.codecs[..], |(_, codecs)| codecs);
+        codecs
+            .iter()
+            .any(|codec| matches!(codec.config, CodecConfig::Transpose { .. }))
     };
     if transposes(spec) && !transposes(made) {
         notes.push("its elements are stored in C order".to_owned());
@@ -381,11 +449,20 @@ fn unsaid(spec: &ArraySpec, layout: &Layout, made: &ArraySpec) -> Vec<String> {
     }
     if let (Some(was), Some(is)) = (sharding(&spec.codecs), sharding(&made.codecs)) {
         if was.index_codecs != is.index_codecs {
-            let names: Vec<&str> = is.index_codecs.iter().map(|codec| codec.config.name()).collect();
-            notes.push(format!("the index of a shard is encoded with [{}]", names.join(", ")));
+            let names: Vec<&str> = is
+                .index_codecs
+                .iter()
+                .map(|codec| codec.config.name())
+                .collect();
+            notes.push(format!(
+                "the index of a shard is encoded with [{}]",
+                names.join(", ")
+            ));
         }
         if was.index_location != is.index_location && layout.index.is_none() {
-            notes.push(format!("the index of a shard is at its {:?}", is.index_location).to_lowercase());
+            notes.push(
+                format!("the index of a shard is at its {:?}", is.index_location).to_lowercase(),
+            );
         }
     }
     notes
@@ -401,5 +478,10 @@ pub(crate) fn sharding(codecs: &[CodecSpec]) -> Option<&ShardingConfig> {
 
 /// Returns `true` if a chain without shards stores numbers in big endian.
 fn is_big(codecs: &[CodecSpec]) -> bool {
-    codecs.iter().any(|codec| codec.config == CodecConfig::Bytes { endian: Some(Endian::Big) })
+    codecs.iter().any(|codec| {
+        codec.config
+            == CodecConfig::Bytes {
+                endian: Some(Endian::Big),
+            }
+    })
 }

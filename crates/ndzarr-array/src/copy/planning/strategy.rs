@@ -27,7 +27,11 @@ pub(crate) enum Strategy {
 impl Strategy {
     /// How often elements are written.
     pub(crate) fn passes(&self) -> u64 {
-        if matches!(self, Self::Twice(..)) { 2 } else { 1 }
+        if matches!(self, Self::Twice(..)) {
+            2
+        } else {
+            1
+        }
     }
 }
 
@@ -75,18 +79,24 @@ impl Choice<'_> {
     pub(crate) fn strategy(&self) -> Result<Strategy> {
         let (source, target) = (self.source, self.target);
         let threads = n_threads(self.threads) as u64;
-        let (Some(from), Some(to)) = (source.data_type().elem_size(), target.data_type().elem_size()) else {
+        let (Some(from), Some(to)) = (
+            source.data_type().elem_size(),
+            target.data_type().elem_size(),
+        ) else {
             return Ok(self.by_unit(threads));
         };
         let sizes = [from as u64, to as u64];
         let decoded = decoded_shape(source)?;
         // As far as the part is concerned.
-        let read = self.window.map_or(decoded.clone(), |window| window.thinned(&decoded));
+        let read = self
+            .window
+            .map_or(decoded.clone(), |window| window.thinned(&decoded));
         let unit_lens = target.spec().unit_shape.iter().zip(target.shape());
         let unit: Vec<u64> = unit_lens.map(|(&len, &n)| len.min(n)).collect();
         let inner = target.spec().inner_chunk_shape();
         let inner_bytes = inner.as_deref().map(|inner| bytes(inner, sizes[1]));
-        let regular = source.data()?.grid().is_regular() || source.spec().inner_chunk_shape().is_some();
+        let regular =
+            source.data()?.grid().is_regular() || source.spec().inner_chunk_shape().is_some();
         let budget = Budget {
             memory: self.memory.unwrap_or(MEMORY),
             threads,
@@ -113,20 +123,34 @@ impl Choice<'_> {
             let writes = Overhead::of_writes(target, bytes(inner, sizes[1]), None, threads);
             let budget = Budget { writes, ..budget };
             // Within one shard.
-            let part = Task { shape: &unit, write: inner, carries: false, room: budget.room(), ..task };
+            let part = Task {
+                shape: &unit,
+                write: inner,
+                carries: false,
+                room: budget.room(),
+                ..task
+            };
             if let Some(walk) = part.best_walk() {
                 return Ok(Strategy::Pieces(budget.limited(walk)));
             }
             least = least.min(budget.least(part.least_room()));
         }
         if self.memory.is_none() || self.more_memory {
-            let enough = Choice { memory: Some(least), more_memory: false, ..*self };
+            let enough = Choice {
+                memory: Some(least),
+                more_memory: false,
+                ..*self
+            };
             return enough.strategy();
         }
         let what = format!(
             "{} bytes of memory are too few: a {} of the target and what it is made of take {least}",
             self.memory.unwrap_or(MEMORY),
-            if by_pieces.is_some() || inner.is_none() { "chunk" } else { "shard" },
+            if by_pieces.is_some() || inner.is_none() {
+                "chunk"
+            } else {
+                "shard"
+            },
         );
         Err(target.name(Error::new(ErrorKind::OutOfMemory, what)))
     }
@@ -150,7 +174,10 @@ impl Choice<'_> {
 
 fn twice(task: &Task<'_>, budget: &Budget) -> Option<Strategy> {
     let room = task.room;
-    let between = between(&Task { room: room - room / 4, ..task.clone() })?;
+    let between = between(&Task {
+        room: room - room / 4,
+        ..task.clone()
+    })?;
     // A chunk of the temporary is written by each thread.
     let chunk = bytes(&between, task.sizes[0]).saturating_mul(2 * task.lanes);
     let first = Task {
@@ -160,7 +187,11 @@ fn twice(task: &Task<'_>, budget: &Budget) -> Option<Strategy> {
         room: room.checked_sub(chunk)?,
         ..task.clone()
     };
-    let second = Task { read: &between, carries: false, ..task.clone() };
+    let second = Task {
+        read: &between,
+        carries: false,
+        ..task.clone()
+    };
     let first = budget.limited(first.best_walk()?);
     let second = budget.limited(second.best_walk()?);
     Some(Strategy::Twice(between, first, second))
@@ -171,12 +202,15 @@ pub(crate) fn describe(strategy: &Strategy, copied: &ArraySpec) -> Option<String
     match strategy {
         Strategy::ByUnit(_) => None,
         Strategy::Blocks(walk) | Strategy::Pieces(walk) if walk.decodes < 1.005 => None,
-        Strategy::Blocks(walk) | Strategy::Pieces(walk) => {
-            Some(format!("chunks of the source are decoded {:.2} times", walk.decodes))
-        }
+        Strategy::Blocks(walk) | Strategy::Pieces(walk) => Some(format!(
+            "chunks of the source are decoded {:.2} times",
+            walk.decodes
+        )),
         Strategy::Twice(..) => {
             let bytes = temporary_bytes(strategy, copied);
-            Some(format!("it goes through a temporary array of up to {bytes} bytes"))
+            Some(format!(
+                "it goes through a temporary array of up to {bytes} bytes"
+            ))
         }
     }
 }
@@ -192,7 +226,9 @@ pub(crate) fn temporary_bytes(strategy: &Strategy, copied: &ArraySpec) -> u64 {
 /// Returns `true` if shards are put together in a temporary of the store, so that they need not fit
 /// into memory.
 fn has_pieces(target: &ArrayInfo) -> bool {
-    let AnyStore::Blocking(store) = &target.storage.store else { return false };
+    let AnyStore::Blocking(store) = &target.storage.store else {
+        return false;
+    };
     store.range_merging().piece.is_some() && store.can().lock
 }
 
@@ -207,18 +243,28 @@ struct Overhead {
 impl Overhead {
     fn of_reads(source: &ArrayInfo, unit: u64, threads: u64) -> Self {
         // The encoded value and its elements, of two chunks at a time.
-        Self { unit, n: 3 * threads, is_async: !source.storage.is_blocking() }
+        Self {
+            unit,
+            n: 3 * threads,
+            is_async: !source.storage.is_blocking(),
+        }
     }
 
     fn of_writes(target: &ArrayInfo, unit: u64, inner: Option<u64>, threads: u64) -> Self {
         let is_async = !target.storage.is_blocking();
         match inner {
             // Encoded piece by piece.
-            Some(inner) if has_pieces(target) => {
-                Self { unit: inner.saturating_add(256 << 10), n: 2 * threads, is_async }
-            }
+            Some(inner) if has_pieces(target) => Self {
+                unit: inner.saturating_add(256 << 10),
+                n: 2 * threads,
+                is_async,
+            },
             // The elements, and the encoded value.
-            _ => Self { unit, n: 2 * threads, is_async },
+            _ => Self {
+                unit,
+                n: 2 * threads,
+                is_async,
+            },
         }
     }
 
@@ -242,20 +288,33 @@ struct Budget {
 impl Budget {
     /// What remains for blocks.
     fn room(&self) -> u64 {
-        let overhead = self.reads.bytes(self.memory).saturating_add(self.writes.bytes(self.memory));
-        self.memory.saturating_sub(overhead.saturating_add(THREAD_OVERHEAD * self.threads))
+        let overhead = self
+            .reads
+            .bytes(self.memory)
+            .saturating_add(self.writes.bytes(self.memory));
+        self.memory
+            .saturating_sub(overhead.saturating_add(THREAD_OVERHEAD * self.threads))
     }
 
     /// The least memory in which this much remains for blocks.
     fn least(&self, room: u64) -> u64 {
         let sides = [&self.reads, &self.writes];
         let n_async = sides.iter().filter(|side| side.is_async).count() as u64;
-        let fixed = sides.iter().filter(|side| !side.is_async).map(|side| side.bytes(0));
+        let fixed = sides
+            .iter()
+            .filter(|side| !side.is_async)
+            .map(|side| side.bytes(0));
         let overhead = THREAD_OVERHEAD * self.threads;
         let fixed = fixed.fold(overhead.saturating_add(room), u64::saturating_add);
         // Each asynchronous side takes a quarter of all.
-        let shared = fixed.saturating_mul(4).div_ceil(4 - n_async).saturating_add(n_async);
-        let units = sides.iter().filter(|side| side.is_async).map(|side| side.unit.saturating_mul(8));
+        let shared = fixed
+            .saturating_mul(4)
+            .div_ceil(4 - n_async)
+            .saturating_add(n_async);
+        let units = sides
+            .iter()
+            .filter(|side| side.is_async)
+            .map(|side| side.unit.saturating_mul(8));
         units.fold(shared, u64::max)
     }
 
@@ -264,6 +323,9 @@ impl Budget {
         let bytes = (self.memory / 8).max(1);
         let unit = self.reads.unit.max(self.writes.unit).max(1);
         let n = usize::try_from(bytes / unit).unwrap_or(usize::MAX);
-        Walk { in_flight: (bytes, NonZeroUsize::new(n).unwrap_or(NonZeroUsize::MIN)), ..walk }
+        Walk {
+            in_flight: (bytes, NonZeroUsize::new(n).unwrap_or(NonZeroUsize::MIN)),
+            ..walk
+        }
     }
 }

@@ -11,16 +11,24 @@ use crate::error::{Error, ErrorKind, Result};
 /// # Errors
 /// They are too many to be numbered.
 pub(crate) fn n_units(array: &ArrayInfo) -> Result<u64> {
-    array.grid()?.n_overlaps(&Region::whole(array.shape())).ok_or_else(|| {
-        let what = format!("an array of shape {:?} has too many chunks to be copied", array.shape());
-        array.name(Error::new(ErrorKind::Unsupported, what))
-    })
+    array
+        .grid()?
+        .n_overlaps(&Region::whole(array.shape()))
+        .ok_or_else(|| {
+            let what = format!(
+                "an array of shape {:?} has too many chunks to be copied",
+                array.shape()
+            );
+            array.name(Error::new(ErrorKind::Unsupported, what))
+        })
 }
 
 /// The stored units inside an array; `None` if the store cannot list, or may not.
 pub(crate) async fn listed(array: &ArrayInfo) -> Result<Option<Chunks>> {
     match array.listed_units().await {
-        Err(error) if matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::Denied) => Ok(None),
+        Err(error) if matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::Denied) => {
+            Ok(None)
+        }
         units => units.map(Some),
     }
 }

@@ -34,7 +34,9 @@ impl Run<'_> {
         counter: &Counter,
         found: &mut Option<SortedKeys>,
     ) -> Result<CopiedNode> {
-        let NodeWork::Array(array) = &plan.work else { return Ok(plan.out) };
+        let NodeWork::Array(array) = &plan.work else {
+            return Ok(plan.out);
+        };
         if let Some(whole) = whole {
             self.check_own(whole.note.as_ref()).await?;
         }
@@ -57,11 +59,19 @@ impl Run<'_> {
             plan.out.notes.push("it was there already".to_owned());
             return Ok(plan.out);
         };
-        plan.out.n_chunks = self.copy_chunks(&plan.node, array, &begun, listed, counter).await?;
+        plan.out.n_chunks = self
+            .copy_chunks(&plan.node, array, &begun, listed, counter)
+            .await?;
         if let (None, Some(found)) = (&whole, &found) {
             let from = erase(&plan.node).prefixes;
             let to = erase(&begun.creation.node).prefixes;
-            let files = Files { run: self, note: Some(&begun.note), from: &from, to: &to, begun: begun.when };
+            let files = Files {
+                run: self,
+                note: Some(&begun.note),
+                from: &from,
+                to: &to,
+                begun: begun.when,
+            };
             files.copy(&found.files).await?;
         }
         self.end_array(&plan, array, begun, whole).await?;
@@ -75,8 +85,11 @@ impl Run<'_> {
         array: &ArrayPlan,
         whole: &mut Option<Hierarchy>,
     ) -> Result<()> {
-        let creation = self.array_creation(plan, array, plan.create.existing).await?;
-        self.begin(None, &plan.node, &creation, &plan.create).await?;
+        let creation = self
+            .array_creation(plan, array, plan.create.existing)
+            .await?;
+        self.begin(None, &plan.node, &creation, &plan.create)
+            .await?;
         self.check_keys(&plan.node, &creation)?;
         if let Some(whole) = whole {
             whole.add_documents(&creation.node);
@@ -90,8 +103,12 @@ impl Run<'_> {
         array: &ArrayPlan,
         existing: Existing,
     ) -> Result<Creation> {
-        let create = CreateOptions { existing, ..plan.create.clone() };
-        self.conclude(|known| create_array(&plan.path, &array.request, known, &create)).await
+        let create = CreateOptions {
+            existing,
+            ..plan.create.clone()
+        };
+        self.conclude(|known| create_array(&plan.path, &array.request, known, &create))
+            .await
     }
 
     /// Begins the copy of an array whose chunks are written, or continues an earlier one; `None` if
@@ -102,8 +119,11 @@ impl Run<'_> {
         array: &ArrayPlan,
         whole: &mut Option<Hierarchy>,
     ) -> Result<Option<BegunArray>> {
-        let note =
-            self.note(&plan.node, &check_request(&plan.path, &array.request, &plan.create)?, plan.out.level);
+        let note = self.note(
+            &plan.node,
+            &check_request(&plan.path, &array.request, &plan.create)?,
+            plan.out.level,
+        );
         let (note, when) = self.take_over(note).await?;
         let whole_begun = whole.as_ref().map_or(Begun::Now, |whole| whole.begun);
         if when == Begun::Before || whole_begun == Begun::Before {
@@ -119,15 +139,30 @@ impl Run<'_> {
             }
             if when == Begun::Before {
                 let temporary = self.temporary(note.id(), &creation)?;
-                return Ok(Some(BegunArray { note, when, creation, temporary }));
+                return Ok(Some(BegunArray {
+                    note,
+                    when,
+                    creation,
+                    temporary,
+                }));
             }
         }
-        let creation = self.array_creation(plan, array, plan.create.existing).await?;
-        if let Some(replaced) = self.begin(Some(&note), &plan.node, &creation, &plan.create).await? {
+        let creation = self
+            .array_creation(plan, array, plan.create.existing)
+            .await?;
+        if let Some(replaced) = self
+            .begin(Some(&note), &plan.node, &creation, &plan.create)
+            .await?
+        {
             self.temporary(&replaced, &creation)?.erase().await?;
         }
         let temporary = self.temporary(note.id(), &creation)?;
-        Ok(Some(BegunArray { note, when, creation, temporary }))
+        Ok(Some(BegunArray {
+            note,
+            when,
+            creation,
+            temporary,
+        }))
     }
 
     /// Copies the chunks of an array. Returns how many.
@@ -163,7 +198,10 @@ impl Run<'_> {
             Some(strategy) => chunks.encode(strategy).await,
             None => chunks.copy().await,
         };
-        if copied.as_ref().is_err_and(|error| error.kind() == ErrorKind::Conflict) {
+        if copied
+            .as_ref()
+            .is_err_and(|error| error.kind() == ErrorKind::Conflict)
+        {
             self.check_own(Some(&begun.note)).await?;
         }
         copied
@@ -184,9 +222,13 @@ impl Run<'_> {
             creation = own;
             whole.add_above(above);
         }
-        self.end(Some(begun.note), &plan.node, creation, &plan.create).await?;
+        self.end(Some(begun.note), &plan.node, creation, &plan.create)
+            .await?;
         // To look for temporary chunks takes a list, which not every store has.
-        let went_twice = array.strategy.as_ref().is_some_and(|strategy| strategy.passes() > 1);
+        let went_twice = array
+            .strategy
+            .as_ref()
+            .is_some_and(|strategy| strategy.passes() > 1);
         if went_twice || begun.when == Begun::Before {
             begun.temporary.erase().await?;
         }
@@ -201,20 +243,40 @@ impl Run<'_> {
 
     /// The note of a copy of an array, which will be the node `to`.
     pub(super) fn note(&self, node: &Node, to: &Node, level: CopyLevel) -> Note {
-        let prefix = to.kind.array().map(|spec| &*spec.keys.prefix).unwrap_or_default();
+        let prefix = to
+            .kind
+            .array()
+            .map(|spec| &*spec.keys.prefix)
+            .unwrap_or_default();
         let mut made = format!("{level:?} {:?}", to.documents);
         if let Some(slices) = &self.options.slices {
             made += &format!(" of {slices:?}");
         }
-        Note::new((&self.source, node), prefix, &made, &format!("{:?}", self.options.numbers))
+        Note::new(
+            (&self.source, node),
+            prefix,
+            &made,
+            &format!("{:?}", self.options.numbers),
+        )
     }
 
     fn temporary(&self, copy: &str, creation: &Creation) -> Result<Temporary> {
         let Some(place) = &self.options.temporary else {
-            let prefix = creation.node.kind.array().map(|spec| &spec.keys.prefix[..]).unwrap_or_default();
-            return Ok(Temporary { storage: self.target.clone(), prefix: format!("{prefix}{TEMPORARY}/") });
+            let prefix = creation
+                .node
+                .kind
+                .array()
+                .map(|spec| &spec.keys.prefix[..])
+                .unwrap_or_default();
+            return Ok(Temporary {
+                storage: self.target.clone(),
+                prefix: format!("{prefix}{TEMPORARY}/"),
+            });
         };
-        Ok(Temporary::at(place.clone().locate()?, &format!("{TEMPORARY}-{copy}")))
+        Ok(Temporary::at(
+            place.clone().locate()?,
+            &format!("{TEMPORARY}-{copy}"),
+        ))
     }
 
     pub(super) fn check_keys(&self, node: &Node, creation: &Creation) -> Result<()> {

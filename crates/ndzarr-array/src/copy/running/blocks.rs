@@ -56,7 +56,8 @@ struct Spare {
 impl Spare {
     /// Takes the memory of a block, unless the next one still copies a part of it.
     fn take_back(&mut self, block: Arc<Block>) {
-        self.blocks.extend(Arc::into_inner(block).map(|block| block.bytes));
+        self.blocks
+            .extend(Arc::into_inner(block).map(|block| block.bytes));
     }
 }
 
@@ -84,8 +85,12 @@ impl Pass<'_> {
         let target = self.with(&self.target, &run);
         let mut spare = Spare::default();
         let mut writer = None;
-        let Some(first) = steps.next() else { return Ok(()) };
-        let mut current = self.prepare_read(&source, first, None, &mut spare)?.run(&mut spare.stored)?;
+        let Some(first) = steps.next() else {
+            return Ok(());
+        };
+        let mut current = self
+            .prepare_read(&source, first, None, &mut spare)?
+            .run(&mut spare.stored)?;
         loop {
             check_cancel(self.run)?;
             if let Some(before) = current.before {
@@ -102,10 +107,12 @@ impl Pass<'_> {
                     self.write(&target, &now, &mut writer)?;
                     (self.count)(now.step.units);
                     spare.take_back(now);
-                    self.prepare_read(&source, next, None, &mut spare)?.run(&mut spare.stored)?
+                    self.prepare_read(&source, next, None, &mut spare)?
+                        .run(&mut spare.stored)?
                 }
                 Some(next) => {
-                    let read = self.prepare_read(&source, next, Some(Arc::clone(&now)), &mut spare)?;
+                    let read =
+                        self.prepare_read(&source, next, Some(Arc::clone(&now)), &mut spare)?;
                     let write = || {
                         let written = self.write(&target, &now, &mut writer);
                         if written.is_err() {
@@ -146,9 +153,20 @@ impl Pass<'_> {
             missing[axis].end = ranges[axis].end;
             let neighbour = before.filter(|before| {
                 let follows = |(at, (range, own)): (usize, (&Range<u64>, &Range<u64>))| {
-                    if at == axis { range.end == own.start } else { range == own }
+                    if at == axis {
+                        range.end == own.start
+                    } else {
+                        range == own
+                    }
                 };
-                before.step.region.ranges().iter().zip(region.ranges()).enumerate().all(follows)
+                before
+                    .step
+                    .region
+                    .ranges()
+                    .iter()
+                    .zip(region.ranges())
+                    .enumerate()
+                    .all(follows)
             });
             if let Some(before) = neighbour {
                 let until = before.whole.ranges()[axis].end;
@@ -184,7 +202,12 @@ impl Pass<'_> {
         })
     }
 
-    fn write(&self, target: &ArrayInfo, block: &Block, writer: &mut Option<ShardWriter>) -> Result<()> {
+    fn write(
+        &self,
+        target: &ArrayInfo,
+        block: &Block,
+        writer: &mut Option<ShardWriter>,
+    ) -> Result<()> {
         let region = &block.step.region;
         let Some(ShardPart { shard, is_last }) = &block.step.shard else {
             let source = target.part_source(region, &block.bytes, &block.whole)?;
@@ -201,7 +224,8 @@ impl Pass<'_> {
         write_inner(target, block, &writes)?;
         if *is_last {
             let finished = writes.finish(async || Ok(()));
-            return target.wait_change(async { finished.await.map_err(|error: Error| target.name(error)) });
+            return target
+                .wait_change(async { finished.await.map_err(|error: Error| target.name(error)) });
         }
         *writer = Some(writes);
         Ok(())
@@ -226,8 +250,14 @@ fn while_writing(
     let mut ahead = None;
     let call = Cancel::of_scope();
     let written = thread::scope(|scope| {
-        let run = || ahead = read.take().map(|read| in_scope(call.as_ref(), || read.run(spare)));
-        let reader = thread::Builder::new().name("ndzarr-copy".to_owned()).spawn_scoped(scope, run);
+        let run = || {
+            ahead = read
+                .take()
+                .map(|read| in_scope(call.as_ref(), || read.run(spare)))
+        };
+        let reader = thread::Builder::new()
+            .name("ndzarr-copy".to_owned())
+            .spawn_scoped(scope, run);
         let written = write();
         match reader.map(ScopedJoinHandle::join) {
             Ok(Err(panic)) => resume_unwind(panic),
@@ -248,7 +278,10 @@ impl BlockRead {
         let source = self.source.clone();
         source.wait(self.fill())?;
         *spare = self.stored;
-        Ok(ReadBlock { block: self.block, before: self.before })
+        Ok(ReadBlock {
+            block: self.block,
+            before: self.before,
+        })
     }
 
     async fn fill(&mut self) -> Result<()> {
@@ -274,9 +307,19 @@ impl BlockRead {
             return Ok(());
         }
         let Some(conversion) = &self.conversion else {
-            return self.source.read_part(&self.selected, bytes, &self.missing, whole).await;
+            return self
+                .source
+                .read_part(&self.selected, bytes, &self.missing, whole)
+                .await;
         };
-        self.source.read_part(&self.selected, &mut self.stored, &self.missing, &self.missing).await?;
+        self.source
+            .read_part(
+                &self.selected,
+                &mut self.stored,
+                &self.missing,
+                &self.missing,
+            )
+            .await?;
         let mut shape = lengths(whole);
         shape.push(self.size);
         let view = ArrayViewMut::from_shape(IxDyn(&shape), &mut bytes[..]);
@@ -292,18 +335,30 @@ impl BlockRead {
 fn write_inner(target: &ArrayInfo, block: &Block, writer: &ShardWriter) -> Result<()> {
     let grid = target.inner_grid()?;
     let region = &block.step.region;
-    let Some(ShardPart { shard, .. }) = &block.step.shard else { return Ok(()) };
-    let first = target.grid()?.chunk_region(shard).map(|region| region.start()).unwrap_or_default();
-    let inner: Vec<Region> =
-        grid.overlaps(region).filter_map(|overlap| grid.clipped_region(&overlap.chunk)).collect();
+    let Some(ShardPart { shard, .. }) = &block.step.shard else {
+        return Ok(());
+    };
+    let first = target
+        .grid()?
+        .chunk_region(shard)
+        .map(|region| region.start())
+        .unwrap_or_default();
+    let inner: Vec<Region> = grid
+        .overlaps(region)
+        .filter_map(|overlap| grid.clipped_region(&overlap.chunk))
+        .collect();
     let lens = grid.chunk_shape();
     let write = |inner: Region| {
         let at = inner.start().into_iter().zip(&first).zip(lens);
-        let at: Vec<u64> = at.map(|((at, first), len)| (at - first) / len.max(&1)).collect();
+        let at: Vec<u64> = at
+            .map(|((at, first), len)| (at - first) / len.max(&1))
+            .collect();
         let source = target.part_source(&inner, &block.bytes, &block.whole)?;
         target.named(writer.write_inner(&at, &*source, &vec![0; at.len()]))
     };
-    in_parallel(inner, target.options.threads, write).into_iter().collect()
+    in_parallel(inner, target.options.threads, write)
+        .into_iter()
+        .collect()
 }
 
 /// Memory for a region: this memory, if it is large enough.

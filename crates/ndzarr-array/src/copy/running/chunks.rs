@@ -54,7 +54,8 @@ impl ChunkCopy<'_> {
         let stored = self.stored().await?;
         let n = stored.n();
         let chunks = self.without_there(stored, &self.target).await?;
-        self.counter.add(n_units(&self.source)?.saturating_sub(chunks.n()));
+        self.counter
+            .add(n_units(&self.source)?.saturating_sub(chunks.n()));
         let missing = &AtomicU64::new(0);
         let copy = |chunk: Chunk| async move {
             let chunk = chunk.index;
@@ -96,7 +97,8 @@ impl ChunkCopy<'_> {
         let is_sparse = |stored: &&Chunks| n_units(source).is_ok_and(|all| stored.n() < all);
         let stored = stored.as_ref().filter(is_sparse);
         // A block is read as a whole, though few chunks in it may be stored.
-        let source = &stored.map_or_else(|| Ok(source.clone()), |stored| only_listed(source, stored))?;
+        let source =
+            &stored.map_or_else(|| Ok(source.clone()), |stored| only_listed(source, stored))?;
         let needed = self.touched(stored, target);
         let n = needed.n();
         let needed = self.without_there(needed, target).await?;
@@ -107,13 +109,17 @@ impl ChunkCopy<'_> {
             let n_between = n_units(&between)?.max(1);
             let needed = match left {
                 0 => Chunks::new(between.unit_grid()).listed(Vec::new()),
-                _ => self.without_there(self.touched(stored, &between), &between).await?,
+                _ => {
+                    self.without_there(self.touched(stored, &between), &between)
+                        .await?
+                }
             };
             let worth = |n: u64| (u128::from(n) * u128::from(all) / u128::from(n_between)) as u64;
             let done = AtomicU64::new(0);
             let count = |n: u64| {
                 let before = done.fetch_add(n, Ordering::Relaxed);
-                self.counter.add(worth(before.saturating_add(n)) - worth(before));
+                self.counter
+                    .add(worth(before.saturating_add(n)) - worth(before));
             };
             count(n_between - needed.n().min(n_between));
             let steps = steps(first, &units, needed)?;
@@ -126,11 +132,25 @@ impl ChunkCopy<'_> {
             Strategy::ByUnit(threads) => self.by_unit(source, needed, *threads)?,
             Strategy::Blocks(walk) => {
                 let steps = steps(walk, &grid, needed)?;
-                self.pass([source, target], self.window, walk, conversion, steps, &count)?;
+                self.pass(
+                    [source, target],
+                    self.window,
+                    walk,
+                    conversion,
+                    steps,
+                    &count,
+                )?;
             }
             Strategy::Pieces(walk) => {
                 let steps = shard_steps(walk, &grid, needed.map(|unit| unit.index));
-                self.pass([source, target], self.window, walk, conversion, steps, &count)?;
+                self.pass(
+                    [source, target],
+                    self.window,
+                    walk,
+                    conversion,
+                    steps,
+                    &count,
+                )?;
             }
             Strategy::Twice(chunks, _, walk) => {
                 let between = self.between(chunks)?;
@@ -139,8 +159,10 @@ impl ChunkCopy<'_> {
                     Some(_) => listed(&between).await?,
                     None => None,
                 };
-                let source =
-                    source.map_or_else(|| Ok(between.clone()), |there| only_listed(&between, &there))?;
+                let source = source.map_or_else(
+                    || Ok(between.clone()),
+                    |there| only_listed(&between, &there),
+                )?;
                 self.pass([&source, target], None, walk, conversion, steps, &count)?;
             }
         }
@@ -160,7 +182,8 @@ impl ChunkCopy<'_> {
         match n_units(array)? {
             ..=MAX_TRIES => Ok(Chunks::new(array.unit_grid())),
             _ => {
-                let what = "the store cannot list its keys, and there are too many chunks to try each";
+                let what =
+                    "the store cannot list its keys, and there are too many chunks to try each";
                 Err(Error::new(ErrorKind::Unsupported, what).in_store(|| array.storage.name()))
             }
         }
@@ -168,7 +191,8 @@ impl ChunkCopy<'_> {
 
     /// The array between two passes, in these chunks.
     fn between(&self, chunks: &[u64]) -> Result<ArrayInfo> {
-        self.temporary.array(&self.source, self.target.shape(), chunks)
+        self.temporary
+            .array(&self.source, self.target.shape(), chunks)
     }
 
     /// The units of an array that have elements of these of the source, or all.
@@ -179,7 +203,9 @@ impl ChunkCopy<'_> {
         let mut numbers = Vec::new();
         for chunk in chunks.clone() {
             let region = Region::new(chunk.ranges);
-            let region = self.window.map_or(region.clone(), |window| window.within(&region));
+            let region = self
+                .window
+                .map_or(region.clone(), |window| window.within(&region));
             for overlap in grid.overlaps(&region) {
                 // Neighbours often touch the same.
                 let number = all.number_of_any(&overlap.chunk);
@@ -209,7 +235,11 @@ impl ChunkCopy<'_> {
         steps: Steps,
         count: &(dyn Fn(u64) + Sync),
     ) -> Result<()> {
-        let fills = if self.fill_differs { FillChunks::Store } else { self.run.fill_chunks };
+        let fills = if self.fill_differs {
+            FillChunks::Store
+        } else {
+            self.run.fill_chunks
+        };
         let mut run = self.run.clone();
         run.fill_chunks = fills;
         run.progress = None;
@@ -230,7 +260,11 @@ impl ChunkCopy<'_> {
 
     /// Copies elements of variable size chunk by chunk of the target, or shard by shard.
     fn by_unit(&self, source: &ArrayInfo, needed: Chunks, threads: usize) -> Result<()> {
-        let fills = if self.fill_differs { FillChunks::Store } else { self.run.fill_chunks };
+        let fills = if self.fill_differs {
+            FillChunks::Store
+        } else {
+            self.run.fill_chunks
+        };
         let mut one = self.run.clone().threads(NonZeroUsize::new(1));
         one.fill_chunks = fills;
         one.progress = None;
@@ -242,13 +276,17 @@ impl ChunkCopy<'_> {
         let target = &target;
         let grid = &target.grid()?;
         let copy = |chunk: Chunk| async move {
-            let Some(region) = grid.clipped_region(&chunk.index) else { return Ok(()) };
+            let Some(region) = grid.clipped_region(&chunk.index) else {
+                return Ok(());
+            };
             let selected = match self.window {
                 Some(window) => window.of(&region),
                 None => source.resolve(&region)?,
             };
             let elements = source.read_vlen(&selected).await?;
-            target.write_vlen::<Blocking>(&target.resolve(&region)?, &elements).await?;
+            target
+                .write_vlen::<Blocking>(&target.resolve(&region)?, &elements)
+                .await?;
             self.counter.add(1);
             Ok(())
         };

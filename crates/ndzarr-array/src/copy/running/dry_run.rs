@@ -17,7 +17,14 @@ impl Run<'_> {
         plans: Vec<NodePlan>,
         found: &mut Option<SortedKeys>,
     ) -> Result<Vec<CopiedNode>> {
-        if let [NodePlan { node, work: NodeWork::Array(array), out, .. }] = &plans[..]
+        if let [
+            NodePlan {
+                node,
+                work: NodeWork::Array(array),
+                out,
+                ..
+            },
+        ] = &plans[..]
             && out.level != CopyLevel::Metadata
             && array.window.is_none()
         {
@@ -25,19 +32,30 @@ impl Run<'_> {
             *found = sorted.map(|(_, sorter)| sorter.found());
         }
         // The others are below the first one.
-        if let Some(NodePlan { node, path, create, work, out }) = plans.first() {
+        if let Some(NodePlan {
+            node,
+            path,
+            create,
+            work,
+            out,
+        }) = plans.first()
+        {
             let creation = match work {
                 NodeWork::Group(group) => {
                     let attributes = group.attributes.clone();
                     let of_new = create.clone();
                     let at = path.clone();
-                    self.conclude(move |known: &Known| create_group(&at, &attributes, known, &of_new)).await?
+                    self.conclude(move |known: &Known| {
+                        create_group(&at, &attributes, known, &of_new)
+                    })
+                    .await?
                 }
                 NodeWork::Array(array) => {
                     let request = array.request.clone();
                     let of_new = create.clone();
                     let at = path.clone();
-                    self.conclude(move |known: &Known| create_array(&at, &request, known, &of_new)).await?
+                    self.conclude(move |known: &Known| create_array(&at, &request, known, &of_new))
+                        .await?
                 }
                 // It is below a group.
                 NodeWork::Files => return Ok(Vec::new()),
@@ -48,11 +66,14 @@ impl Run<'_> {
             } else if create.existing != Existing::Beside {
                 let note = match work {
                     NodeWork::Group(_) | NodeWork::Files => self.note_of_group(node, path),
-                    NodeWork::Array(array) => {
-                        self.note(node, &check_request(path, &array.request, create)?, out.level)
-                    }
+                    NodeWork::Array(array) => self.note(
+                        node,
+                        &check_request(path, &array.request, create)?,
+                        out.level,
+                    ),
                 };
-                let goes_on = self.options.resume && note.begun(&self.target).await? == Begun::Before;
+                let goes_on =
+                    self.options.resume && note.begun(&self.target).await? == Begun::Before;
                 if !goes_on {
                     note.check(&self.target, &creation, create.existing).await?;
                 }

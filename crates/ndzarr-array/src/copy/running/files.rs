@@ -1,4 +1,5 @@
-//! Copies files byte for byte: those of other programs, and those of nodes that are copied as they are.
+//! Copies files byte for byte: those of other programs, and those of nodes that are copied as they
+//! are.
 
 use std::sync::Mutex;
 
@@ -35,7 +36,8 @@ pub(crate) struct Files<'f, 'o> {
 impl Files<'_, '_> {
     /// Copies them: documents of nodes after all else, so that no node is seen before it is whole.
     pub(crate) async fn copy(&self, keys: &[String]) -> Result<()> {
-        let is_document = |key: &&String| is_node_document(key.rsplit('/').next().unwrap_or(key), ".json");
+        let is_document =
+            |key: &&String| is_node_document(key.rsplit('/').next().unwrap_or(key), ".json");
         let (documents, others): (Vec<_>, Vec<_>) = keys.iter().partition(is_document);
         self.copy_all(others).await?;
         self.copy_all(documents).await
@@ -73,11 +75,18 @@ impl Files<'_, '_> {
         let large = std::mem::take(&mut *lock(&large));
         for key in large {
             if !self.in_pieces(&target, &key).await? {
-                let limit = if run.options.more_memory { u64::MAX } else { memory };
+                let limit = if run.options.more_memory {
+                    u64::MAX
+                } else {
+                    memory
+                };
                 let Some(value) = self.whole(&key, limit).await? else {
-                    let what =
-                        format!("the file {key} is larger than the memory for the copy, {memory} bytes");
-                    return Err(Error::new(ErrorKind::OutOfMemory, what).in_store(|| run.source.name()));
+                    let what = format!(
+                        "the file {key} is larger than the memory for the copy, {memory} bytes"
+                    );
+                    return Err(
+                        Error::new(ErrorKind::OutOfMemory, what).in_store(|| run.source.name())
+                    );
                 };
                 self.put(&target, &key, value).await?;
             }
@@ -88,16 +97,28 @@ impl Files<'_, '_> {
     /// The key of a file in the target.
     fn key(&self, key: &str) -> String {
         let at = (0..self.from.len()).filter(|&at| key.starts_with(&self.from[at]));
-        let Some(at) = at.max_by_key(|&at| self.from[at].len()) else { return key.to_owned() };
-        let to = if self.from.len() == self.to.len() { self.to.get(at) } else { self.to.last() };
-        format!("{}{}", to.map_or("", String::as_str), &key[self.from[at].len()..])
+        let Some(at) = at.max_by_key(|&at| self.from[at].len()) else {
+            return key.to_owned();
+        };
+        let to = if self.from.len() == self.to.len() {
+            self.to.get(at)
+        } else {
+            self.to.last()
+        };
+        format!(
+            "{}{}",
+            to.map_or("", String::as_str),
+            &key[self.from[at].len()..]
+        )
     }
 
     /// The value of a file; `None` if it is larger.
     async fn whole(&self, key: &str, limit: u64) -> Result<Option<Bytes>> {
         let valid = self.run.source.named(Key::new(key))?;
         match self.run.source.fetch_whole(valid, limit).await {
-            Ok(Fetched::Parts { parts, .. }) => Ok(Some(parts.into_iter().next().unwrap_or_default())),
+            Ok(Fetched::Parts { parts, .. }) => {
+                Ok(Some(parts.into_iter().next().unwrap_or_default()))
+            }
             Ok(Fetched::Missing | Fetched::Changed) => Err(self.gone(key)),
             Err(StoreError::TooLarge { .. }) => Ok(None),
             Err(error) => self.run.source.named(Err(error)),
@@ -105,8 +126,11 @@ impl Files<'_, '_> {
     }
 
     fn gone(&self, key: &str) -> Error {
-        let what = format!("the file {key} was removed or changed during the copy, which is not complete");
-        Error::new(ErrorKind::Conflict, what).in_document(Some(key)).in_store(|| self.run.source.name())
+        let what =
+            format!("the file {key} was removed or changed during the copy, which is not complete");
+        Error::new(ErrorKind::Conflict, what)
+            .in_document(Some(key))
+            .in_store(|| self.run.source.name())
     }
 
     async fn put(&self, target: &Storage, key: &str, value: Bytes) -> Result<()> {
@@ -118,7 +142,11 @@ impl Files<'_, '_> {
         let target_key = target.named(Key::new(&to))?;
         let put = match target.put(&target_key, value.clone(), only_if).await? {
             Put::Unsupported if target.has(&to).await? => Put::Conflict,
-            Put::Unsupported => target.put(&target_key, value.clone(), Precondition::None).await?,
+            Put::Unsupported => {
+                target
+                    .put(&target_key, value.clone(), Precondition::None)
+                    .await?
+            }
             put => put,
         };
         if matches!(put, Put::Conflict) && target.value(&to, u64::MAX).await? != Some(value) {
@@ -127,15 +155,19 @@ impl Files<'_, '_> {
         Ok(())
     }
 
-    /// Copies a large file piece by piece, if the target is a store with temporaries and locks. No lock is held while
-    /// the source is read.
+    /// Copies a large file piece by piece, if the target is a store with temporaries and locks. No
+    /// lock is held while the source is read.
     async fn in_pieces(&self, target: &Storage, key: &str) -> Result<bool> {
-        let AnyStore::Blocking(store) = &target.store else { return Ok(false) };
+        let AnyStore::Blocking(store) = &target.store else {
+            return Ok(false);
+        };
         let to = target.named(Key::new(self.key(key)))?;
         if self.begun == Begun::Now && target.has(to.as_str()).await? {
             return Err(occupied(target, &to));
         }
-        let Some(temporary) = target.named(with_files(|| store.temporary(&to)))? else { return Ok(false) };
+        let Some(temporary) = target.named(with_files(|| store.temporary(&to)))? else {
+            return Ok(false);
+        };
         let from = self.run.source.named(Key::new(key))?;
         let mut at = 0;
         let mut of = Of::Any;
@@ -146,9 +178,15 @@ impl Files<'_, '_> {
                 None => Want::Size,
                 Some(len) => Want::Ranges(vec![at..(at + PIECE).min(len)]),
             };
-            let fetch = Fetch { key: from.clone(), of, want };
+            let fetch = Fetch {
+                key: from.clone(),
+                of,
+                want,
+            };
             let source = &self.run.source;
-            let Fetched::Parts { pin, size, parts } = source.named(source.fetch_raw(&fetch).await)? else {
+            let Fetched::Parts { pin, size, parts } =
+                source.named(source.fetch_raw(&fetch).await)?
+            else {
                 return Err(self.gone(key));
             };
             for part in parts {
@@ -171,11 +209,17 @@ impl Files<'_, '_> {
         Ok(true)
     }
 
-    /// The documents among files of nodes that are copied as they are, under their keys in the target.
-    pub(crate) async fn documents(&self, keys: &[String], nodes: &[String]) -> Result<Vec<(String, Bytes)>> {
+    /// The documents among files of nodes that are copied as they are, under their keys in the
+    /// target.
+    pub(crate) async fn documents(
+        &self,
+        keys: &[String],
+        nodes: &[String],
+    ) -> Result<Vec<(String, Bytes)>> {
         let mut documents = Vec::new();
-        let is_of_node =
-            |key: &&String| nodes.iter().any(|prefix| key.starts_with(prefix)) && is_document(key, ".json");
+        let is_of_node = |key: &&String| {
+            nodes.iter().any(|prefix| key.starts_with(prefix)) && is_document(key, ".json")
+        };
         for key in keys.iter().filter(is_of_node) {
             let limit = self.run.create.limits.document_bytes;
             if let Some(value) = self.whole(key, limit).await? {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use ndzarr_metadata::{
-    CreateOptions, Creation, Document, Existing, ExistingDocument, Known, MetadataError, Node, NodePath,
-    consolidate, consolidated_key, create_group, erase,
+    CreateOptions, Creation, Document, Existing, ExistingDocument, Known, MetadataError, Node,
+    NodePath, consolidate, consolidated_key, create_group, erase,
 };
 
 use crate::copy::Run;
@@ -44,9 +44,25 @@ struct Pending {
 
 impl Run<'_> {
     /// Begins a group. Its documents come after everything in it.
-    pub(crate) async fn group(&self, plan: NodePlan, whole: &mut Option<Hierarchy>) -> Result<CopiedNode> {
-        let NodePlan { node, path, create, work, out } = plan;
-        let NodeWork::Group(GroupPlan { attributes, consolidates }) = work else { return Ok(out) };
+    pub(crate) async fn group(
+        &self,
+        plan: NodePlan,
+        whole: &mut Option<Hierarchy>,
+    ) -> Result<CopiedNode> {
+        let NodePlan {
+            node,
+            path,
+            create,
+            work,
+            out,
+        } = plan;
+        let NodeWork::Group(GroupPlan {
+            attributes,
+            consolidates,
+        }) = work
+        else {
+            return Ok(out);
+        };
         let is_first = whole.is_none();
         let whole = match whole {
             Some(whole) => {
@@ -56,8 +72,15 @@ impl Run<'_> {
             None => whole.insert(self.hierarchy(&node, &path, &create).await?),
         };
         let goes_on = whole.begun == Begun::Before;
-        let existing = if goes_on { Existing::Replace } else { create.existing };
-        let new = CreateOptions { existing, ..create.clone() };
+        let existing = if goes_on {
+            Existing::Replace
+        } else {
+            create.existing
+        };
+        let new = CreateOptions {
+            existing,
+            ..create.clone()
+        };
         let concluded = move |known: &Known| create_group(&path, &attributes, known, &new);
         let creation = self.conclude(concluded).await?;
         if !goes_on {
@@ -78,7 +101,12 @@ impl Run<'_> {
     }
 
     /// What the copy of a group with everything in it begins, or goes on with.
-    async fn hierarchy(&self, node: &Node, path: &NodePath, create: &CreateOptions) -> Result<Hierarchy> {
+    async fn hierarchy(
+        &self,
+        node: &Node,
+        path: &NodePath,
+        create: &CreateOptions,
+    ) -> Result<Hierarchy> {
         let (note, begun) = match create.existing {
             Existing::Beside => (None, Begun::Now),
             _ => {
@@ -98,7 +126,8 @@ impl Run<'_> {
         })
     }
 
-    /// Copies the files below the groups. `as_they_are` are the prefixes of nodes that are copied so.
+    /// Copies the files below the groups. `as_they_are` are the prefixes of nodes that are copied
+    /// so.
     pub(crate) async fn group_files(
         &self,
         whole: &mut Hierarchy,
@@ -120,8 +149,22 @@ impl Run<'_> {
 
     /// Writes the documents of groups, so that each exists once everything in it does.
     pub(crate) async fn end_groups(&self, whole: Hierarchy) -> Result<()> {
-        let Hierarchy { path, note, begun, mut pending, above, documents, .. } = whole;
-        while let Some(Pending { source, mut creation, create, consolidates }) = pending.pop() {
+        let Hierarchy {
+            path,
+            note,
+            begun,
+            mut pending,
+            above,
+            documents,
+            ..
+        } = whole;
+        while let Some(Pending {
+            source,
+            mut creation,
+            create,
+            consolidates,
+        }) = pending.pop()
+        {
             if consolidates {
                 creation = consolidated(creation, &documents)
                     .map_err(|error| Error::from(error).in_store(|| self.target.name()))?;
@@ -136,7 +179,8 @@ impl Run<'_> {
             }
             if !exists {
                 self.check_own(note.as_ref()).await?;
-                self.create(&source, own_documents(creation).0, &create).await?;
+                self.create(&source, own_documents(creation).0, &create)
+                    .await?;
             }
         }
         // The uppermost one existed already.
@@ -167,17 +211,36 @@ fn consolidated(
     mut creation: Creation,
     documents: &BTreeMap<String, Bytes>,
 ) -> Result<Creation, MetadataError> {
-    let Some(key) = consolidated_key(&creation.node) else { return Ok(creation) };
+    let Some(key) = consolidated_key(&creation.node) else {
+        return Ok(creation);
+    };
     let own = creation.put.iter_mut().find(|document| document.key == key);
-    let value = consolidate(&creation.node, own.as_ref().map(|own| &own.value[..]), documents)?;
+    let value = consolidate(
+        &creation.node,
+        own.as_ref().map(|own| &own.value[..]),
+        documents,
+    )?;
     match own {
         Some(own) => {
             own.value.clone_from(&value);
-            let described = creation.node.documents.iter_mut().find(|(name, _)| *name == key);
-            described.into_iter().for_each(|(_, text)| text.clone_from(&value));
+            let described = creation
+                .node
+                .documents
+                .iter_mut()
+                .find(|(name, _)| *name == key);
+            described
+                .into_iter()
+                .for_each(|(_, text)| text.clone_from(&value));
         }
         // Before the document that makes the group.
-        None => creation.put.insert(0, Document { key, value, existing: ExistingDocument::Replace }),
+        None => creation.put.insert(
+            0,
+            Document {
+                key,
+                value,
+                existing: ExistingDocument::Replace,
+            },
+        ),
     }
     Ok(creation)
 }
@@ -185,9 +248,14 @@ fn consolidated(
 /// The creation of a node without the documents above it, and these.
 pub(crate) fn own_documents(mut creation: Creation) -> (Creation, Vec<Document>) {
     let is_own = |document: &Document| {
-        matches!(document.existing, ExistingDocument::Refuse | ExistingDocument::Replace)
+        matches!(
+            document.existing,
+            ExistingDocument::Refuse | ExistingDocument::Replace
+        )
     };
-    let (own, above) = std::mem::take(&mut creation.put).into_iter().partition(is_own);
+    let (own, above) = std::mem::take(&mut creation.put)
+        .into_iter()
+        .partition(is_own);
     creation.put = own;
     (creation, above)
 }

@@ -16,10 +16,18 @@ use crate::operations::each::{Counter, check_cancel};
 impl Run<'_> {
     /// Copies as planned.
     pub(crate) async fn carry_out(&self, plan: Plan) -> Result<CopyReport> {
-        let Plan { nodes: plans, not_copied, mut found } = plan;
+        let Plan {
+            nodes: plans,
+            not_copied,
+            mut found,
+        } = plan;
         if self.options.dry_run {
             let nodes = self.dry_run(plans, &mut found).await?;
-            return Ok(CopyReport { nodes, not_copied, account: found.map(|found| found.account) });
+            return Ok(CopyReport {
+                nodes,
+                not_copied,
+                account: found.map(|found| found.account),
+            });
         }
         let units = plans.iter().map(|plan| match &plan.work {
             NodeWork::Array(array) => array.units,
@@ -33,7 +41,9 @@ impl Run<'_> {
             check_cancel(&self.options.run)?;
             nodes.push(match plan.work {
                 NodeWork::Group(_) => Box::pin(self.group(plan, &mut whole)).await?,
-                NodeWork::Array(_) => Box::pin(self.array(plan, &mut whole, &counter, &mut found)).await?,
+                NodeWork::Array(_) => {
+                    Box::pin(self.array(plan, &mut whole, &counter, &mut found)).await?
+                }
                 NodeWork::Files => {
                     as_they_are.extend(key_prefixes(plan.node.format, plan.node.path.as_str()));
                     plan.out
@@ -46,12 +56,21 @@ impl Run<'_> {
             }
             self.end_groups(whole).await?;
         }
-        Ok(CopyReport { nodes, not_copied, account: found.map(|found| found.account) })
+        Ok(CopyReport {
+            nodes,
+            not_copied,
+            account: found.map(|found| found.account),
+        })
     }
 
     pub(crate) fn note_of_group(&self, node: &Node, path: &NodePath) -> Note {
         let made = format!("{} {:?}", self.create.format, self.options.layout);
-        Note::new((&self.source, node), &path.prefix(), &made, &format!("{:?}", self.options.numbers))
+        Note::new(
+            (&self.source, node),
+            &path.prefix(),
+            &made,
+            &format!("{:?}", self.options.numbers),
+        )
     }
 
     /// Refuses to replace what is still to be read, before anything is removed.
@@ -59,7 +78,10 @@ impl Run<'_> {
         if !would_remove(&self.target, creation, (&self.source, node)).await? {
             return Ok(());
         }
-        let what = format!("the target at {} contains it, or is part of it", creation.node.path);
+        let what = format!(
+            "the target at {} contains it, or is part of it",
+            creation.node.path
+        );
         Err(self.requests(node, &self.create).refuse(&what))
     }
 
@@ -67,15 +89,30 @@ impl Run<'_> {
         &self,
         conclude: impl Fn(&Known) -> Result<Resolved<Creation>, MetadataError> + Send + Sync,
     ) -> Result<Creation> {
-        self.target.conclude(&mut Known::new(), &self.create.limits, conclude).await
+        self.target
+            .conclude(&mut Known::new(), &self.create.limits, conclude)
+            .await
     }
 
     /// Writes the documents of a node, if its source has not changed.
-    pub(crate) async fn create(&self, node: &Node, creation: Creation, create: &CreateOptions) -> Result<()> {
+    pub(crate) async fn create(
+        &self,
+        node: &Node,
+        creation: Creation,
+        create: &CreateOptions,
+    ) -> Result<()> {
         self.check_source(node).await?;
         match create.existing {
-            Existing::Beside => self.target.create(&creation, create.concurrent_update).await,
-            _ => self.target.create_noted(&creation, create.concurrent_update).await,
+            Existing::Beside => {
+                self.target
+                    .create(&creation, create.concurrent_update)
+                    .await
+            }
+            _ => {
+                self.target
+                    .create_noted(&creation, create.concurrent_update)
+                    .await
+            }
         }
     }
 
@@ -86,7 +123,13 @@ impl Run<'_> {
             return Ok(());
         }
         let n5_axes = node.context.n5_axes;
-        let reads = self.options.open.clone().format(node.format).n5_axes(n5_axes).metadata;
+        let reads = self
+            .options
+            .open
+            .clone()
+            .format(node.format)
+            .n5_axes(n5_axes)
+            .metadata;
         let is = match find_node::open_at(&self.source, &node.path, &reads).await {
             Ok(now) if now.documents == node.documents => return Ok(()),
             Ok(_) => "changed",
@@ -95,7 +138,9 @@ impl Run<'_> {
         };
         let what = format!("the source {is} during the copy, which is not complete");
         let document = node.documents.first().map(|(key, _)| &key[..]);
-        Err(Error::new(ErrorKind::Conflict, what).in_document(document).in_store(|| self.source.name()))
+        Err(Error::new(ErrorKind::Conflict, what)
+            .in_document(document)
+            .in_store(|| self.source.name()))
     }
 
     /// Fails unless the copy of the group that this is a part of is still that of this call.
@@ -145,15 +190,24 @@ impl Run<'_> {
         creation: Creation,
         create: &CreateOptions,
     ) -> Result<()> {
-        let Some(note) = note else { return self.create(source, creation, create).await };
+        let Some(note) = note else {
+            return self.create(source, creation, create).await;
+        };
         self.check_source(source).await?;
-        note.end(&self.target, &creation, create.concurrent_update).await
+        note.end(&self.target, &creation, create.concurrent_update)
+            .await
     }
 
     /// Returns `true` if the document of the new node exists, as an earlier copy has written it.
     pub(crate) async fn exists(&self, made: &Node) -> Result<bool> {
-        let Some((key, text)) = made.documents.first().cloned() else { return Ok(true) };
-        match self.target.value(&key, made.context.limits.document_bytes).await? {
+        let Some((key, text)) = made.documents.first().cloned() else {
+            return Ok(true);
+        };
+        match self
+            .target
+            .value(&key, made.context.limits.document_bytes)
+            .await?
+        {
             None => Ok(false),
             Some(existing) if existing == text => Ok(true),
             Some(_) => {

@@ -36,8 +36,8 @@ pub(crate) fn steps(
 ) -> Result<Box<dyn Iterator<Item = Step> + Send>> {
     let shape = grid.array_shape().to_vec();
     let lens: Vec<u64> = walk.block.iter().map(|&len| len.max(1)).collect();
-    let blocks =
-        ChunkGrid::regular(&shape, &lens).map_err(|error| Error::new(ErrorKind::WrongShape, error))?;
+    let blocks = ChunkGrid::regular(&shape, &lens)
+        .map_err(|error| Error::new(ErrorKind::WrongShape, error))?;
     // Neighbours along the axis that is carried over follow each other.
     let mut order: Vec<usize> = (0..shape.len()).collect();
     if let Some(axis) = walk.carry {
@@ -51,19 +51,29 @@ pub(crate) fn steps(
         let units = units.clone();
         move |walked: Vec<u64>| {
             let mut index = vec![0; walked.len()];
-            order.iter().zip(&walked).for_each(|(&axis, &at)| index[axis] = at);
+            order
+                .iter()
+                .zip(&walked)
+                .for_each(|(&axis, &at)| index[axis] = at);
             let region = blocks.clipped_region(&index)?;
             let units = units.n_overlaps(&region).unwrap_or(u64::MAX);
-            Some(Step { region, shard: None, units })
+            Some(Step {
+                region,
+                shard: None,
+                units,
+            })
         }
     };
-    let walked = move |index: &[u64]| -> Vec<u64> { order.iter().map(|&axis| index[axis]).collect() };
+    let walked =
+        move |index: &[u64]| -> Vec<u64> { order.iter().map(|&axis| index[axis]).collect() };
     if !needed.is_all() {
         // Of a block, the box of the units that are needed: what is stored may be sparse.
         let mut touched: BTreeMap<Vec<u64>, Region> = BTreeMap::new();
         for region in needed.map(|unit| Region::new(unit.ranges)) {
             for overlap in blocks.overlaps(&region) {
-                let Some(block) = blocks.clipped_region(&overlap.chunk) else { continue };
+                let Some(block) = blocks.clipped_region(&overlap.chunk) else {
+                    continue;
+                };
                 let part = region.intersection(&block);
                 touched
                     .entry(walked(&overlap.chunk))
@@ -73,7 +83,11 @@ pub(crate) fn steps(
         }
         return Ok(Box::new(touched.into_values().map(move |region| {
             let units = units.n_overlaps(&region).unwrap_or(u64::MAX);
-            Step { region, shard: None, units }
+            Step {
+                region,
+                shard: None,
+                units,
+            }
         })));
     }
     let all = Region::whole(&walked(&blocks.grid_shape()));
@@ -98,23 +112,37 @@ pub(crate) fn shard_steps(
     shards: impl Iterator<Item = Vec<u64>> + Send + 'static,
 ) -> Box<dyn Iterator<Item = Step> + Send> {
     let grid = grid.clone();
-    let lens = walk.block.iter().map(|&len| len.max(1)).collect::<Vec<u64>>();
+    let lens = walk
+        .block
+        .iter()
+        .map(|&len| len.max(1))
+        .collect::<Vec<u64>>();
     Box::new(shards.flat_map(move |shard| {
         let region = grid.clipped_region(&shard);
-        let parts = region.as_ref().and_then(|region| ChunkGrid::regular(&region.shape(), &lens).ok());
-        let (Some(region), Some(parts)) = (region, parts) else { return Vec::new() };
+        let parts = region
+            .as_ref()
+            .and_then(|region| ChunkGrid::regular(&region.shape(), &lens).ok());
+        let (Some(region), Some(parts)) = (region, parts) else {
+            return Vec::new();
+        };
         let origin = region.start();
         let mut steps: Vec<Step> = parts
             .overlaps(&Region::whole(&region.shape()))
             .filter_map(|overlap| parts.clipped_region(&overlap.chunk))
             .map(|part| Step {
                 region: part.moved(&origin),
-                shard: Some(ShardPart { shard: shard.clone(), is_last: false }),
+                shard: Some(ShardPart {
+                    shard: shard.clone(),
+                    is_last: false,
+                }),
                 units: 0,
             })
             .collect();
         if let Some(last) = steps.last_mut() {
-            last.shard = Some(ShardPart { shard, is_last: true });
+            last.shard = Some(ShardPart {
+                shard,
+                is_last: true,
+            });
             last.units = 1;
         }
         steps

@@ -22,16 +22,33 @@ pub(crate) struct Temporary {
 impl Temporary {
     /// At a place that the user has given.
     pub(crate) fn at(place: Located, name: &str) -> Self {
-        let folder = if place.path.is_empty() { String::new() } else { format!("{}/", place.path) };
-        Self { storage: place.storage, prefix: format!("{folder}{name}/") }
+        let folder = if place.path.is_empty() {
+            String::new()
+        } else {
+            format!("{}/", place.path)
+        };
+        Self {
+            storage: place.storage,
+            prefix: format!("{folder}{name}/"),
+        }
     }
 
     /// An array of this shape for elements of another one, in other chunks and not encoded.
-    pub(crate) fn array(&self, source: &ArrayInfo, shape: &[u64], chunks: &[u64]) -> Result<ArrayInfo> {
+    pub(crate) fn array(
+        &self,
+        source: &ArrayInfo,
+        shape: &[u64],
+        chunks: &[u64],
+    ) -> Result<ArrayInfo> {
         let spec = source.spec();
-        let mut request = ArrayRequest::new(shape.to_vec(), chunks.to_vec(), spec.data_type.clone());
+        let mut request =
+            ArrayRequest::new(shape.to_vec(), chunks.to_vec(), spec.data_type.clone());
         request.fill_value = FillRequest::Value(FillValue::defined(spec.fill_value.bytes()));
-        let mut node = check_request(&NodePath::root(), &request, &CreateOptions::new(Format::Zarr3))?;
+        let mut node = check_request(
+            &NodePath::root(),
+            &request,
+            &CreateOptions::new(Format::Zarr3),
+        )?;
         if let NodeKind::Array(spec) = &mut node.kind {
             // Another run with other memory has other chunks.
             let name: Vec<String> = chunks.iter().map(u64::to_string).collect();
@@ -43,7 +60,10 @@ impl Temporary {
 
     /// Removes it.
     pub(crate) async fn erase(&self) -> Result<()> {
-        let all = Erasure { documents: Vec::new(), prefixes: vec![self.prefix.clone()] };
+        let all = Erasure {
+            documents: Vec::new(),
+            prefixes: vec![self.prefix.clone()],
+        };
         self.storage.remove(&all).await
     }
 }

@@ -30,7 +30,11 @@ impl<E: ElementType> ArrayBuilder<E, Blocking> {
     /// fails.
     pub fn create(self, place: impl Into<Place>) -> Result<ArrayIn<E, Blocking>> {
         let place = place.into().locate()?;
-        place.storage.clone().wait_change(None, self.make(place)).map(ArrayIn::from)
+        place
+            .storage
+            .clone()
+            .wait_change(None, self.make(place))
+            .map(ArrayIn::from)
     }
 }
 
@@ -42,7 +46,10 @@ impl<E: ElementType> ArrayBuilder<E, Asynchronous> {
     pub async fn create(self, place: impl Into<Place>) -> Result<ArrayIn<E, Asynchronous>> {
         let place = place.into().located().await?;
         let storage = place.storage.clone();
-        storage.on_change_thread(|| async move { self.make(place).await }).await.map(ArrayIn::from)
+        storage
+            .on_change_thread(|| async move { self.make(place).await })
+            .await
+            .map(ArrayIn::from)
     }
 }
 
@@ -60,13 +67,15 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
         let shape = self.request.shape.clone();
         let data_type = self.data_type.clone();
         let mut found = options.array(place.clone()).await;
-        // In N5 and in the draft, a folder without a document is a group: also that of an array which
-        // another is about to create.
+        // In N5 and in the draft, a folder without a document is a group: also that of an array
+        // which another is about to create.
         let may_create = |kind| matches!(kind, ErrorKind::NotFound | ErrorKind::WrongNodeKind);
         if matches!(&found, Err(error) if may_create(error.kind())) {
             match self.make_new(place.clone()).await {
                 // Another was faster.
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => found = options.array(place).await,
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                    found = options.array(place).await
+                }
                 created => return created,
             }
         }
@@ -74,7 +83,11 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
         found.named(E::check_stored(found.data_type()))?;
         let is_other_type = data_type.is_some_and(|data_type| data_type != *found.data_type());
         let has_room = found.shape().len() == shape.len()
-            && found.shape().iter().zip(&shape).all(|(found, wanted)| found >= wanted);
+            && found
+                .shape()
+                .iter()
+                .zip(&shape)
+                .all(|(found, wanted)| found >= wanted);
         if is_other_type || !has_room {
             let shape = found.shape();
             let data_type = found.data_type();
@@ -85,15 +98,26 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
     }
 
     async fn make_new(self, place: Located) -> Result<ArrayInfo> {
-        let Decided { request, options, registry } = self.decided()?;
+        let Decided {
+            request,
+            options,
+            registry,
+        } = self.decided()?;
         let info = create(place, &request, &options, &registry).await?;
         info.named(E::check_stored(info.data_type()))?;
         Ok(info)
     }
 
     /// Begins an array whose document comes last.
-    pub(crate) async fn make_unseen(self, place: Located) -> Result<(ArrayInfo, Unseen, CodecRegistry)> {
-        let Decided { request, options, registry } = self.decided()?;
+    pub(crate) async fn make_unseen(
+        self,
+        place: Located,
+    ) -> Result<(ArrayInfo, Unseen, CodecRegistry)> {
+        let Decided {
+            request,
+            options,
+            registry,
+        } = self.decided()?;
         let (storage, creation) = find_node::new_array(place, &request, &options).await?;
         let (info, unseen) = Unseen::begin(storage, creation, &options, &registry).await?;
         info.named(E::check_stored(info.data_type()))?;
@@ -113,7 +137,10 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
         self.request.chunk_shape = match self.chunk_shape {
             Some(shape) => shape,
             None => default_chunks(
-                self.request.shard_shape.as_deref().unwrap_or(&self.request.shape),
+                self.request
+                    .shard_shape
+                    .as_deref()
+                    .unwrap_or(&self.request.shape),
                 data_type.elem_size().unwrap_or(VLEN_BYTES) as u64,
             ),
         };
@@ -121,7 +148,11 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
             self.request.attributes = attributes::object(self.attributes)?;
         }
         let registry = self.registry.unwrap_or_default();
-        Ok(Decided { request: self.request, options: self.options, registry })
+        Ok(Decided {
+            request: self.request,
+            options: self.options,
+            registry,
+        })
     }
 }
 
@@ -140,8 +171,8 @@ async fn create(
     registry: &CodecRegistry,
 ) -> Result<ArrayInfo> {
     let (storage, creation) = find_node::new_array(place, request, options).await?;
-    let mut info =
-        ArrayInfo::new(storage.clone(), creation.node.clone(), registry).map_err(Error::of_request)?;
+    let mut info = ArrayInfo::new(storage.clone(), creation.node.clone(), registry)
+        .map_err(Error::of_request)?;
     info.options.concurrent_update = options.concurrent_update;
     info.data().map_err(Error::of_request)?;
     occupied::check(&storage, &creation, info.spec(), options.existing).await?;

@@ -14,7 +14,11 @@ impl GroupBuilder<Blocking> {
     /// the store fails.
     pub fn create(self, place: impl Into<Place>) -> Result<GroupIn<Blocking>> {
         let place = place.into().locate()?;
-        place.storage.clone().wait_change(None, self.make(place)).map(GroupIn::from)
+        place
+            .storage
+            .clone()
+            .wait_change(None, self.make(place))
+            .map(GroupIn::from)
     }
 }
 
@@ -26,6 +30,9 @@ impl GroupBuilder<Asynchronous> {
     pub async fn create(self, place: impl Into<Place>) -> Result<GroupIn<Asynchronous>> {
         let place = place.into().located().await?;
         let storage = place.storage.clone();
-        storage.on_change_thread(|| async move { self.make(place).await }).await.map(GroupIn::from)
+        storage
+            .on_change_thread(|| async move { self.make(place).await })
+            .await
+            .map(GroupIn::from)
     }
 }

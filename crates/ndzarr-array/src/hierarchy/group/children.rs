@@ -49,8 +49,8 @@ impl GroupIn<Blocking> {
     ///
     /// # Errors
     /// This group cannot be listed. A node that cannot be opened, or a group below that cannot be
-    /// listed, does not fail the call: the error is in that node, which has no kind, and what is below
-    /// it is left out.
+    /// listed, does not fail the call: the error is in that node, which has no kind, and what is
+    /// below it is left out.
     ///
     /// ```
     /// use ndzarr::{Array, Format, Group, MemoryStore};
@@ -97,7 +97,9 @@ impl GroupIn<Blocking> {
         name: &str,
         array: ArrayBuilder<E>,
     ) -> Result<ArrayIn<E, Blocking>> {
-        self.info.wait_change(self.info.create_array(name, array)).map(ArrayIn::from)
+        self.info
+            .wait_change(self.info.create_array(name, array))
+            .map(ArrayIn::from)
     }
 
     /// Creates a group below this group, in the group's format.
@@ -105,7 +107,9 @@ impl GroupIn<Blocking> {
     /// # Errors
     /// As for [`create`](Self::create).
     pub fn create_group(&self, name: &str) -> Result<Self> {
-        self.info.wait_change(self.info.create_group(name)).map(Self::from)
+        self.info
+            .wait_change(self.info.create_group(name))
+            .map(Self::from)
     }
 
     /// Returns `true` if an array or a group of this name or relative path exists. Opening it can
@@ -159,7 +163,8 @@ impl GroupIn<Blocking> {
     /// # Ok::<(), ndzarr::Error>(())
     /// ```
     pub fn erase_self(self) -> Result<()> {
-        self.info.wait_change(self.info.erase_at(&self.info.node.path))
+        self.info
+            .wait_change(self.info.erase_at(&self.info.node.path))
     }
 }
 
@@ -169,7 +174,10 @@ impl GroupIn<Asynchronous> {
     /// # Errors
     /// As for [`Group::children`](crate::Group::children).
     pub async fn children(&self) -> Result<Vec<Child<Asynchronous>>> {
-        let children = self.info.on_pool(|group| async move { group.children().await }).await?;
+        let children = self
+            .info
+            .on_pool(|group| async move { group.children().await })
+            .await?;
         Ok(children.into_iter().map(Child::new).collect())
     }
 
@@ -178,7 +186,10 @@ impl GroupIn<Asynchronous> {
     /// # Errors
     /// As for [`Group::walk`](crate::Group::walk).
     pub async fn walk(&self) -> Result<Vec<Child<Asynchronous>>> {
-        let found = self.info.on_pool(|group| async move { group.walk().await }).await?;
+        let found = self
+            .info
+            .on_pool(|group| async move { group.walk().await })
+            .await?;
         Ok(found.into_iter().map(Child::new).collect())
     }
 
@@ -188,7 +199,10 @@ impl GroupIn<Asynchronous> {
     /// As for [`Group::array`](crate::Group::array).
     pub async fn array<E: ElementType>(&self, name: &str) -> Result<ArrayIn<E, Asynchronous>> {
         let name = name.to_owned();
-        let info = self.info.on_pool(|group| async move { group.array(&name).await }).await?;
+        let info = self
+            .info
+            .on_pool(|group| async move { group.array(&name).await })
+            .await?;
         info.named(E::check_stored(info.data_type()))?;
         Ok(info.into())
     }
@@ -199,7 +213,10 @@ impl GroupIn<Asynchronous> {
     /// As for [`Group::group`](crate::Group::group).
     pub async fn group(&self, name: &str) -> Result<Self> {
         let name = name.to_owned();
-        self.info.on_pool(|group| async move { group.group(&name).await }).await.map(Self::from)
+        self.info
+            .on_pool(|group| async move { group.group(&name).await })
+            .await
+            .map(Self::from)
     }
 
     /// Asynchronous [`Group::create_array`](crate::Group::create_array).
@@ -232,7 +249,9 @@ impl GroupIn<Asynchronous> {
     /// As for [`Group::contains`](crate::Group::contains).
     pub async fn contains(&self, name: &str) -> Result<bool> {
         let name = name.to_owned();
-        self.info.on_pool(|group| async move { group.contains(&name).await }).await
+        self.info
+            .on_pool(|group| async move { group.contains(&name).await })
+            .await
     }
 
     /// Asynchronous [`Group::erase`](crate::Group::erase).
@@ -241,7 +260,9 @@ impl GroupIn<Asynchronous> {
     /// As for [`Group::erase`](crate::Group::erase).
     pub async fn erase(&self, name: &str) -> Result<()> {
         let name = name.to_owned();
-        self.info.on_change_thread(|group| async move { group.erase(&name).await }).await
+        self.info
+            .on_change_thread(|group| async move { group.erase(&name).await })
+            .await
     }
 
     /// Asynchronous [`Group::erase_self`](crate::Group::erase_self).
@@ -249,6 +270,8 @@ impl GroupIn<Asynchronous> {
     /// # Errors
     /// As for [`Group::erase_self`](crate::Group::erase_self).
     pub async fn erase_self(self) -> Result<()> {
-        self.info.on_change_thread(|group| async move { group.erase_at(&group.node.path).await }).await
+        self.info
+            .on_change_thread(|group| async move { group.erase_at(&group.node.path).await })
+            .await
     }
 }

@@ -33,8 +33,8 @@ impl GroupIn<Blocking> {
 
     /// Replaces one attribute by a function of its current value in the store, which is `None` if
     /// there is none. No other change comes between: in stores with locks, `update` runs under the
-    /// lock of the document; in others, it runs again if another writer was faster. So `update` must not
-    /// change the same node: that call would wait for ever.
+    /// lock of the document; in others, it runs again if another writer was faster. So `update`
+    /// must not change the same node: that call would wait for ever.
     ///
     /// # Errors
     /// The current value has another form than `A`, or an error of
@@ -56,7 +56,10 @@ impl GroupIn<Blocking> {
     ) -> Result<()> {
         let storage = self.info.storage.clone();
         let options = self.info.options.clone();
-        storage.wait_change(options.cancel.as_ref(), self.info.update_attribute(key, update))
+        storage.wait_change(
+            options.cancel.as_ref(),
+            self.info.update_attribute(key, update),
+        )
     }
 
     /// Applies any change to the attributes.
@@ -110,14 +113,19 @@ impl GroupIn<Asynchronous> {
     /// # Errors
     /// As for [`Group::merge_attributes`](crate::Group::merge_attributes).
     pub async fn merge_attributes(&mut self, attributes: Value) -> Result<()> {
-        self.change_attributes(&GroupInfo::merging(attributes)?).await
+        self.change_attributes(&GroupInfo::merging(attributes)?)
+            .await
     }
 
     /// Asynchronous [`Group::set_attribute`](crate::Group::set_attribute).
     ///
     /// # Errors
     /// As for [`Group::set_attribute`](crate::Group::set_attribute).
-    pub async fn set_attribute(&mut self, key: &str, value: &(impl Serialize + ?Sized)) -> Result<()> {
+    pub async fn set_attribute(
+        &mut self,
+        key: &str,
+        value: &(impl Serialize + ?Sized),
+    ) -> Result<()> {
         let change = self.info.setting(key, value)?;
         self.change_attributes(&change).await
     }

@@ -22,7 +22,10 @@ impl GroupInfo {
         name: &str,
         array: ArrayBuilder<E, M>,
     ) -> Result<ArrayInfo> {
-        let created = self.as_here(array).make(self.place(&self.child_path(name)?)?).await;
+        let created = self
+            .as_here(array)
+            .make(self.place(&self.child_path(name)?)?)
+            .await;
         self.view.changed();
         Ok(self.with_view(created?))
     }
@@ -33,14 +36,21 @@ impl GroupInfo {
         name: &str,
         array: ArrayBuilder<E, M>,
     ) -> Result<(ArrayInfo, Unseen, CodecRegistry)> {
-        let begun = self.as_here(array).make_unseen(self.place(&self.child_path(name)?)?).await;
+        let begun = self
+            .as_here(array)
+            .make_unseen(self.place(&self.child_path(name)?)?)
+            .await;
         let (info, unseen, registry) = begun?;
         Ok((self.with_view(info), unseen, registry))
     }
 
     /// The builder of an array below this group.
     fn as_here<E: ElementType, M>(&self, array: ArrayBuilder<E, M>) -> ArrayBuilder<E, M> {
-        let array = if self.options.foreign == Foreign::Remove { array.force() } else { array };
+        let array = if self.options.foreign == Foreign::Remove {
+            array.force()
+        } else {
+            array
+        };
         array
             .format(self.node.format)
             .n5_axes(self.node.context.n5_axes)
@@ -70,9 +80,16 @@ impl GroupInfo {
         let registry = self.registry.clone();
         let extensions = context.extensions.clone();
         let attributes = Attributes::new();
-        let created =
-            Self::create(place, &attributes, &options, None, registry, extensions, context.unknown_type)
-                .await;
+        let created = Self::create(
+            place,
+            &attributes,
+            &options,
+            None,
+            registry,
+            extensions,
+            context.unknown_type,
+        )
+        .await;
         self.view.changed();
         Ok(self.hand_on(created?))
     }
@@ -93,7 +110,11 @@ impl GroupInfo {
 
     /// Removes the group itself, or a node below it.
     pub(crate) async fn erase_at(&self, path: &NodePath) -> Result<()> {
-        let erase = Erase { storage: &self.storage, nearby: &self.node, options: &self.options };
+        let erase = Erase {
+            storage: &self.storage,
+            nearby: &self.node,
+            options: &self.options,
+        };
         erase.node(path, &self.registry, Some(&self.view)).await
     }
 

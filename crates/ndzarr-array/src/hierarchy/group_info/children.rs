@@ -17,7 +17,10 @@ impl Entered {
     /// Returns the group, unless the walk has entered it before and did not reach it without links
     /// this time.
     fn if_new(&mut self, group: GroupInfo) -> Result<Option<GroupInfo>> {
-        let is_new = group.storage.place(&group.node)?.is_none_or(|place| self.0.insert(place));
+        let is_new = group
+            .storage
+            .place(&group.node)?
+            .is_none_or(|place| self.0.insert(place));
         Ok(is_new.then_some(group))
     }
 }
@@ -25,12 +28,15 @@ impl Entered {
 impl GroupInfo {
     pub(crate) async fn children(&self) -> Result<Vec<FoundChild>> {
         let below = children_of(slice::from_ref(self)).await;
-        let below = below.into_iter().next().unwrap_or_else(|| Ok(Below::default()))?;
+        let below = below
+            .into_iter()
+            .next()
+            .unwrap_or_else(|| Ok(Below::default()))?;
         Ok(self.relative(below.children))
     }
 
-    /// Every node below it. Where a writer has left out the documents of groups, those above a node are groups
-    /// all the same.
+    /// Every node below it. Where a writer has left out the documents of groups, those above a node
+    /// are groups all the same.
     pub(crate) async fn walk(&self) -> Result<Vec<FoundChild>> {
         let mut found: Vec<FoundChild> = Vec::new();
         let mut entered = Entered(HashSet::new());
@@ -75,9 +81,12 @@ impl GroupInfo {
     fn relative(&self, mut found: Vec<FoundChild>) -> Vec<FoundChild> {
         found.sort_by(|a, b| a.path.cmp(&b.path));
         let prefix = self.node.path.prefix();
-        found.iter_mut().filter(|child| child.path.starts_with(&prefix)).for_each(|child| {
-            child.path.drain(..prefix.len());
-        });
+        found
+            .iter_mut()
+            .filter(|child| child.path.starts_with(&prefix))
+            .for_each(|child| {
+                child.path.drain(..prefix.len());
+            });
         found
     }
 }
@@ -91,11 +100,18 @@ fn with_nodes(mut found: Vec<FoundChild>) -> Vec<FoundChild> {
     if !found.iter().any(is_folder) {
         return found;
     }
-    let nodes: BTreeSet<String> =
-        found.iter().filter(|child| !is_folder(child)).map(|child| child.path.clone()).collect();
+    let nodes: BTreeSet<String> = found
+        .iter()
+        .filter(|child| !is_folder(child))
+        .map(|child| child.path.clone())
+        .collect();
     found.retain(|child| {
         let below = format!("{}/", child.path);
-        !is_folder(child) || nodes.range(below.clone()..).next().is_some_and(|path| path.starts_with(&below))
+        !is_folder(child)
+            || nodes
+                .range(below.clone()..)
+                .next()
+                .is_some_and(|path| path.starts_with(&below))
     });
     found
 }

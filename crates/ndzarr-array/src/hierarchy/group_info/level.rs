@@ -31,8 +31,8 @@ struct Parent<'g> {
     sibling: OnceLock<ArrayInfo>,
 }
 
-/// What may be a child: the index of its group, which page of the group's list it is on, and where; or
-/// the error of the list.
+/// What may be a child: the index of its group, which page of the group's list it is on, and where;
+/// or the error of the list.
 type Candidate<'g> = (usize, Result<(Arc<Parent<'g>>, usize)>);
 
 /// What is directly below a group.
@@ -40,8 +40,8 @@ type Candidate<'g> = (usize, Result<(Arc<Parent<'g>>, usize)>);
 pub(super) struct Below {
     /// Its children, by path.
     pub(super) children: Vec<FoundChild>,
-    /// Folders without a document of a node, in formats that have no groups without one. Nodes may be below
-    /// them all the same, where a writer has left out the groups in between.
+    /// Folders without a document of a node, in formats that have no groups without one. Nodes may
+    /// be below them all the same, where a writer has left out the groups in between.
     pub(super) folders: Vec<GroupInfo>,
 }
 
@@ -55,7 +55,9 @@ enum Opened {
 
 /// What is directly below each group.
 pub(super) async fn children_of(groups: &[GroupInfo]) -> Vec<Result<Below>> {
-    let Some(first) = groups.first() else { return Vec::new() };
+    let Some(first) = groups.first() else {
+        return Vec::new();
+    };
     let opened = match &first.storage.store {
         AnyStore::Blocking(_) => opened_by_threads(groups, first.options.threads),
         AnyStore::Async(_) => opened_at_once(groups, first.options.requests_in_flight.get()).await,
@@ -80,8 +82,8 @@ pub(super) async fn children_of(groups: &[GroupInfo]) -> Vec<Result<Below>> {
 }
 
 /// All groups are listed first. Then their children are opened as one task, however they are
-/// distributed: if each thread opened the children of one group, all would wait for the largest group,
-/// or start more threads.
+/// distributed: if each thread opened the children of one group, all would wait for the largest
+/// group, or start more threads.
 fn opened_by_threads<'g>(
     groups: &'g [GroupInfo],
     threads: Option<NonZeroUsize>,
@@ -92,13 +94,19 @@ fn opened_by_threads<'g>(
     let pages = pages.flat_map(|(i, pages)| pages.into_iter().map(move |page| (i, page)));
     let candidates = pages.flat_map(candidates).collect();
     // Pinned here, so that the future is not moved.
-    in_parallel(candidates, threads, |candidate| block_on(pin!(open(candidate))))
+    in_parallel(candidates, threads, |candidate| {
+        block_on(pin!(open(candidate)))
+    })
 }
 
 /// All groups are listed at once, and children are opened while the lists go on, in any order:
 /// after a slow answer, an ordered buffer would hold back the next requests.
-async fn opened_at_once<'g>(groups: &'g [GroupInfo], at_once: usize) -> Vec<(usize, Result<Opened>)> {
-    let pages = |(i, group): (usize, &'g GroupInfo)| group.pages().map(move |page| (i, page)).boxed();
+async fn opened_at_once<'g>(
+    groups: &'g [GroupInfo],
+    at_once: usize,
+) -> Vec<(usize, Result<Opened>)> {
+    let pages =
+        |(i, group): (usize, &'g GroupInfo)| group.pages().map(move |page| (i, page)).boxed();
     let pages: Vec<_> = groups.iter().enumerate().map(pages).collect();
     let mut pages = stream::iter(pages).flatten_unordered(at_once).fuse();
     let mut waiting: VecDeque<Candidate<'g>> = VecDeque::new();
@@ -137,9 +145,12 @@ fn candidates((i, page): (usize, Result<Parent<'_>>)) -> impl Iterator<Item = Ca
         Ok(page) => (Some(Arc::new(page)), None),
         Err(error) => (None, Some(error)),
     };
-    let places =
-        page.into_iter().flat_map(|page| (0..page.children.len()).map(move |at| Ok((page.clone(), at))));
-    places.chain(error.map(Err)).map(move |candidate| (i, candidate))
+    let places = page
+        .into_iter()
+        .flat_map(|page| (0..page.children.len()).map(move |at| Ok((page.clone(), at))));
+    places
+        .chain(error.map(Err))
+        .map(move |candidate| (i, candidate))
 }
 
 async fn open((i, candidate): Candidate<'_>) -> (usize, Result<Opened>) {
@@ -157,14 +168,25 @@ impl Parent<'_> {
         let mut unread = Unread::new();
         if let Some(key) = self.children.document(at) {
             // Spares a round in which nothing is concluded.
-            unread = group.storage.guess(&mut known, limits, slice::from_ref(key)).await;
+            unread = group
+                .storage
+                .guess(&mut known, limits, slice::from_ref(key))
+                .await;
         }
         let conclude = |known: &Known| self.children.open(at, known);
-        let found = match group.storage.conclude_after(&mut unread, &mut known, limits, conclude).await {
+        let found = match group
+            .storage
+            .conclude_after(&mut unread, &mut known, limits, conclude)
+            .await
+        {
             // A document that cannot be read says nothing of the others; a service that fails does.
             Err(error) if is_of_one_document(&error, &group.storage.store) => {
                 let path = group.below(self.children.name(at));
-                return Ok(Opened::Child(FoundChild { path, kind: None, node: Err(error) }));
+                return Ok(Opened::Child(FoundChild {
+                    path,
+                    kind: None,
+                    node: Err(error),
+                }));
             }
             found => found?,
         };
@@ -178,11 +200,15 @@ impl Parent<'_> {
         };
         let node = group.in_store(node).and_then(|node| match node.kind {
             NodeKind::Array(_) => self.array(node).map(FoundNode::Array),
-            NodeKind::Group | NodeKind::ImplicitGroup => {
-                group.group_of(Arc::unwrap_or_clone(node)).map(FoundNode::Group)
-            }
+            NodeKind::Group | NodeKind::ImplicitGroup => group
+                .group_of(Arc::unwrap_or_clone(node))
+                .map(FoundNode::Group),
         });
-        Ok(Opened::Child(FoundChild { path, kind, node: node.map(Box::new) }))
+        Ok(Opened::Child(FoundChild {
+            path,
+            kind,
+            node: node.map(Box::new),
+        }))
     }
 
     fn array(&self, node: Arc<Node>) -> Result<ArrayInfo> {
@@ -207,44 +233,64 @@ impl GroupInfo {
             let consolidated = self.view.get().await?;
             let listings = match Children::listed_in_parts(&self.node, consolidated.as_deref()) {
                 Some(prefix) => {
-                    let pages = self.storage.list_dir_pages(&prefix, &self.node.context.limits);
-                    pages.map_ok(move |page| Some((prefix.clone(), page))).boxed()
+                    let pages = self
+                        .storage
+                        .list_dir_pages(&prefix, &self.node.context.limits);
+                    pages
+                        .map_ok(move |page| Some((prefix.clone(), page)))
+                        .boxed()
                 }
                 None => stream::once(ready(Ok(None))).boxed(),
             };
             // With the documents above the children, which are read once.
             let known = Known::new();
-            Ok::<_, Error>(stream::try_unfold((listings, known), move |(mut listings, mut known)| {
-                let consolidated = consolidated.clone();
-                async move {
-                    let Some(listing) = listings.try_next().await? else { return Ok(None) };
-                    if let Some((prefix, DirListing { keys, mut prefixes })) = listing {
-                        // What is below a node of another format belongs to that.
-                        if find_node::is_folder(&self.node)
-                            && keys.iter().any(|key| is_node_document(key, ".json"))
-                        {
-                            prefixes.clear();
+            Ok::<_, Error>(stream::try_unfold(
+                (listings, known),
+                move |(mut listings, mut known)| {
+                    let consolidated = consolidated.clone();
+                    async move {
+                        let Some(listing) = listings.try_next().await? else {
+                            return Ok(None);
+                        };
+                        if let Some((prefix, DirListing { keys, mut prefixes })) = listing {
+                            // What is below a node of another format belongs to that.
+                            if find_node::is_folder(&self.node)
+                                && keys.iter().any(|key| is_node_document(key, ".json"))
+                            {
+                                prefixes.clear();
+                            }
+                            known.add_listing(prefix, Listing { keys, prefixes });
                         }
-                        known.add_listing(prefix, Listing { keys, prefixes });
+                        let page = self.parent(&mut known, consolidated).await?;
+                        Ok(Some((page, (listings, known))))
                     }
-                    let page = self.parent(&mut known, consolidated).await?;
-                    Ok(Some((page, (listings, known))))
-                }
-            }))
+                },
+            ))
         };
         stream::once(pages).try_flatten()
     }
 
-    async fn parent(&self, known: &mut Known, consolidated: Option<Arc<Consolidated>>) -> Result<Parent<'_>> {
+    async fn parent(
+        &self,
+        known: &mut Known,
+        consolidated: Option<Arc<Consolidated>>,
+    ) -> Result<Parent<'_>> {
         let options = self.view.options(Wanted::Any);
-        let list = |known: &Known| Children::of(&self.node, consolidated.clone(), known, options.clone());
+        let list =
+            |known: &Known| Children::of(&self.node, consolidated.clone(), known, options.clone());
         let children = self.storage.conclude(known, &options.limits, list).await?;
-        Ok(Parent { group: self, children, sibling: OnceLock::new() })
+        Ok(Parent {
+            group: self,
+            children,
+            sibling: OnceLock::new(),
+        })
     }
 
     /// The folder of this name in a group, as if it were a group.
     fn folder(&self, name: &str) -> Result<Option<Self>> {
-        if self.node.context.consolidated_in.is_some() || !find_node::may_be_folder(&self.node, name) {
+        if self.node.context.consolidated_in.is_some()
+            || !find_node::may_be_folder(&self.node, name)
+        {
             return Ok(None);
         }
         let node = find_node::folder(&self.node, self.node.path.child(name)?);
@@ -255,7 +301,11 @@ impl GroupInfo {
 
     pub(super) fn group_of(&self, node: Node) -> Result<Self> {
         if node.context.consolidated_in.is_some() {
-            return Ok(self.hand_on(Self::seen_through(self.storage.clone(), node, Arc::clone(&self.view))?));
+            return Ok(self.hand_on(Self::seen_through(
+                self.storage.clone(),
+                node,
+                Arc::clone(&self.view),
+            )?));
         }
         // The group may have consolidated metadata itself.
         let uses = match self.view.uses() {

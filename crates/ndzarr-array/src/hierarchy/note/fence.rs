@@ -1,9 +1,9 @@
 //! A store that a copy writes to only while its note exists.
 //!
-//! A copy may be taken for dead while it only waits: another call goes on with it, begins another one in
-//! its place, or removes what it has written. From then on nothing that it still has in hand is published.
-//! In a store with locks the note is looked at under the lock of each value, and a call that takes the note
-//! away removes values under the same locks afterwards.
+//! A copy may be taken for dead while it only waits: another call goes on with it, begins another
+//! one in its place, or removes what it has written. From then on nothing that it still has in hand
+//! is published. In a store with locks the note is looked at under the lock of each value, and a
+//! call that takes the note away removes values under the same locks afterwards.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,13 +12,16 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use ndzarr_engine::{AnyStore, with_files};
 use ndzarr_store::{
-    AsyncStore, Fetch, Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Put, Store, StoreError,
-    Temporary, Wait, Want,
+    AsyncStore, Fetch, Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Put, Store,
+    StoreError, Temporary, Wait, Want,
 };
 
 /// The store, with every write on the condition that `note` has the value `text`.
 pub(super) fn fenced(store: AnyStore, note: &Key, text: &Bytes) -> AnyStore {
-    let note = Noted { key: note.clone(), text: text.clone() };
+    let note = Noted {
+        key: note.clone(),
+        text: text.clone(),
+    };
     match store {
         AnyStore::Blocking(store) => AnyStore::Blocking(Arc::new(Fenced { store, note })),
         AnyStore::Async(store) => AnyStore::Async(Arc::new(Fenced { store, note })),
@@ -41,8 +44,14 @@ struct Noted {
 impl Noted {
     fn fetch(&self) -> Fetch {
         // Another note may be longer: so much of it tells.
-        let want = Want::Whole { limit: self.text.len() as u64 };
-        Fetch { key: self.key.clone(), of: Of::Any, want }
+        let want = Want::Whole {
+            limit: self.text.len() as u64,
+        };
+        Fetch {
+            key: self.key.clone(),
+            of: Of::Any,
+            want,
+        }
     }
 
     /// Fails unless this was found.
@@ -55,14 +64,18 @@ impl Noted {
         if is_own {
             Ok(())
         } else {
-            Err(StoreError::LockLost { action: "publish", key: self.key.to_string() })
+            Err(StoreError::LockLost {
+                action: "publish",
+                key: self.key.to_string(),
+            })
         }
     }
 }
 
 impl Fenced<Arc<dyn Store>> {
     fn check(&self) -> Result<(), StoreError> {
-        self.note.check(with_files(|| self.store.fetch(&self.note.fetch())))
+        self.note
+            .check(with_files(|| self.store.fetch(&self.note.fetch())))
     }
 }
 
@@ -97,7 +110,10 @@ impl Store for Fenced<Arc<dyn Store>> {
 
     fn lock(&self, key: &Key, wait: Wait<'_>) -> Result<Locked, StoreError> {
         Ok(match self.store.lock(key, wait)? {
-            Locked::Held(lock) => Locked::Held(Box::new(FencedLock { lock, fence: self.clone() })),
+            Locked::Held(lock) => Locked::Held(Box::new(FencedLock {
+                lock,
+                fence: self.clone(),
+            })),
             other => other,
         })
     }
@@ -105,7 +121,10 @@ impl Store for Fenced<Arc<dyn Store>> {
     fn temporary(&self, key: &Key) -> Result<Option<Box<dyn Temporary>>, StoreError> {
         let temporary = self.store.temporary(key)?;
         Ok(temporary.map(|temporary| -> Box<dyn Temporary> {
-            Box::new(FencedTemporary { temporary, fence: self.clone() })
+            Box::new(FencedTemporary {
+                temporary,
+                fence: self.clone(),
+            })
         }))
     }
 }
@@ -135,7 +154,11 @@ impl AsyncStore for Fenced<Arc<dyn AsyncStore>> {
         })
     }
 
-    fn erase<'a>(&'a self, key: &'a Key, only_if: Precondition) -> BoxFuture<'a, Result<Put, StoreError>> {
+    fn erase<'a>(
+        &'a self,
+        key: &'a Key,
+        only_if: Precondition,
+    ) -> BoxFuture<'a, Result<Put, StoreError>> {
         Box::pin(async move {
             self.check().await?;
             self.store.erase(key, only_if).await

@@ -8,7 +8,9 @@ pub(super) fn percent_decoded(text: &str) -> Option<String> {
     while let Some((&byte, tail)) = rest.split_first() {
         rest = tail;
         if byte == b'%' {
-            let digits = tail.get(..2).filter(|digits| digits.iter().all(u8::is_ascii_hexdigit))?;
+            let digits = tail
+                .get(..2)
+                .filter(|digits| digits.iter().all(u8::is_ascii_hexdigit))?;
             let digits = std::str::from_utf8(digits).ok()?;
             bytes.push(u8::from_str_radix(digits, 16).ok()?);
             rest = &tail[2..];

@@ -48,7 +48,10 @@ impl Remote {
         | Self::Http { path, .. }) = self;
         let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
         if name.is_empty() {
-            return Err(Error::new(ErrorKind::InvalidArgument, format!("{self:?} names no archive")));
+            return Err(Error::new(
+                ErrorKind::InvalidArgument,
+                format!("{self:?} names no archive"),
+            ));
         }
         let above = above.to_owned();
         let name = name.to_owned();
@@ -56,10 +59,12 @@ impl Remote {
         if !matches!(self, Self::Http { .. }) {
             return Ok(name);
         }
-        percent_decoded(&name).filter(|name| !name.contains('/')).ok_or_else(|| {
-            let what = format!("{name:?} cannot be the name of an archive: it has a slash");
-            Error::new(ErrorKind::InvalidArgument, what)
-        })
+        percent_decoded(&name)
+            .filter(|name| !name.contains('/'))
+            .ok_or_else(|| {
+                let what = format!("{name:?} cannot be the name of an archive: it has a slash");
+                Error::new(ErrorKind::InvalidArgument, what)
+            })
     }
 }
 
@@ -67,13 +72,32 @@ impl Remote {
 impl std::fmt::Debug for Remote {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::S3 { endpoint: Some(endpoint), bucket, path } => write!(f, "s3+{endpoint}/{bucket}/{path}"),
-            Self::S3 { endpoint: None, bucket, path } => write!(f, "s3://{bucket}/{path}"),
+            Self::S3 {
+                endpoint: Some(endpoint),
+                bucket,
+                path,
+            } => write!(f, "s3+{endpoint}/{bucket}/{path}"),
+            Self::S3 {
+                endpoint: None,
+                bucket,
+                path,
+            } => write!(f, "s3://{bucket}/{path}"),
             Self::Gcs { bucket, path } => write!(f, "gs://{bucket}/{path}"),
-            Self::Azure { account: Some(account), container, path } => {
-                write!(f, "abfss://{container}@{account}.dfs.core.windows.net/{path}")
+            Self::Azure {
+                account: Some(account),
+                container,
+                path,
+            } => {
+                write!(
+                    f,
+                    "abfss://{container}@{account}.dfs.core.windows.net/{path}"
+                )
             }
-            Self::Azure { account: None, container, path } => write!(f, "az://{container}/{path}"),
+            Self::Azure {
+                account: None,
+                container,
+                path,
+            } => write!(f, "az://{container}/{path}"),
             Self::Http { base, path, .. } => write!(f, "{base}/{path}"),
         }
     }

@@ -26,14 +26,26 @@ fn rs_48_accepted() {
         ("s3://my.bucket-1/a/b.zarr/", "s3://my.bucket-1/a/b.zarr"),
         ("s3://bucket/a%20b/%7C/%252F", "s3://bucket/a b/|/%2F"),
         ("s3://bucket/a+b", "s3://bucket/a+b"),
-        ("s3+http://127.0.0.1:9000/bucket/a", "s3+http://127.0.0.1:9000/bucket/a"),
+        (
+            "s3+http://127.0.0.1:9000/bucket/a",
+            "s3+http://127.0.0.1:9000/bucket/a",
+        ),
         ("s3+https://host/bucket", "s3+https://host/bucket/"),
         ("gs://bucket/a", "gs://bucket/a"),
         ("gcs://bucket/a", "gs://bucket/a"),
         ("az://container/a", "az://container/a"),
-        ("abfss://box@acc.dfs.core.windows.net/a", "abfss://box@acc.dfs.core.windows.net/a"),
-        ("abfs://box@acc.dfs.core.windows.net", "abfss://box@acc.dfs.core.windows.net/"),
-        ("https://bucket.s3.amazonaws.com/a", "https://bucket.s3.amazonaws.com/a"),
+        (
+            "abfss://box@acc.dfs.core.windows.net/a",
+            "abfss://box@acc.dfs.core.windows.net/a",
+        ),
+        (
+            "abfs://box@acc.dfs.core.windows.net",
+            "abfss://box@acc.dfs.core.windows.net/",
+        ),
+        (
+            "https://bucket.s3.amazonaws.com/a",
+            "https://bucket.s3.amazonaws.com/a",
+        ),
         ("http://[::1]:80/a/b/", "http://[::1]:80/a/b"),
         ("https://host/a%2Fb%20c+%7C/", "https://host/a%2Fb%20c+%7C"),
         ("file:///a%20b/c", "file /a b/c"),
@@ -42,13 +54,24 @@ fn rs_48_accepted() {
         ("memory://", "memory  "),
         ("memory://name/a/b", "memory name a/b"),
     ] {
-        assert_eq!(accepted(text), (root.to_owned(), None, String::new()), "{text}");
+        assert_eq!(
+            accepted(text),
+            (root.to_owned(), None, String::new()),
+            "{text}"
+        );
     }
     let query = parsed("https://host/a?sig=x%2Fy&b");
-    let Ok(Some(Url { root: Root::Remote(Remote::Http { path, query, .. }), .. })) = query else {
+    let Ok(Some(Url {
+        root: Root::Remote(Remote::Http { path, query, .. }),
+        ..
+    })) = query
+    else {
         panic!("{query:?}")
     };
-    assert_eq!((path.as_str(), query.as_deref()), ("a", Some("sig=x%2Fy&b")));
+    assert_eq!(
+        (path.as_str(), query.as_deref()),
+        ("a", Some("sig=x%2Fy&b"))
+    );
 }
 
 /// RFC 8089, appendix E.2.
@@ -65,7 +88,11 @@ fn drives_of_windows() {
     ] {
         assert_eq!(on_drive(local), path);
     }
-    let path = if cfg!(windows) { "file C:/a b" } else { "file /C:/a b" };
+    let path = if cfg!(windows) {
+        "file C:/a b"
+    } else {
+        "file /C:/a b"
+    };
     assert_eq!(accepted("file:///C:/a%20b").0, path);
 }
 
@@ -74,7 +101,12 @@ fn rs_48_adapters() {
     let some = |text: &str| Some(text.to_owned());
     for (text, root, archive, node) in [
         ("s3://b/a.zip|zip:", "s3://b/a.zip", some(""), ""),
-        ("s3://b/a.zip|zip:in/here/|zarr3:x%20y", "s3://b/a.zip", some("in/here"), "x y"),
+        (
+            "s3://b/a.zip|zip:in/here/|zarr3:x%20y",
+            "s3://b/a.zip",
+            some("in/here"),
+            "x y",
+        ),
         ("s3://b/a|auto:", "s3://b/a", None, ""),
         ("s3://b/a|n5:s0", "s3://b/a", None, "s0"),
         ("a b.zip|zip:%41", "file a b.zip", some("%41"), ""),
@@ -82,9 +114,18 @@ fn rs_48_adapters() {
         ("zip::s3://b/a.zip", "s3://b/a.zip", some(""), ""),
         ("zip://in/x::file:///a.zip", "file /a.zip", some("in/x"), ""),
     ] {
-        assert_eq!(accepted(text), (root.to_owned(), archive, node.to_owned()), "{text}");
+        assert_eq!(
+            accepted(text),
+            (root.to_owned(), archive, node.to_owned()),
+            "{text}"
+        );
     }
-    let format = |text: &str| parsed(text).expect("it is a URL").expect("it is a URL").format;
+    let format = |text: &str| {
+        parsed(text)
+            .expect("it is a URL")
+            .expect("it is a URL")
+            .format
+    };
     assert_eq!(format("s3://b/a"), None);
     assert_eq!(format("s3://b/a|auto:"), None);
     for (word, allowed) in [
@@ -104,7 +145,9 @@ fn rs_48_adapters() {
 
 #[test]
 fn rs_48_paths() {
-    for text in ["a/b", "/a b", "C:\\a", "c:/a", "a:b", "a|b", "a::b", "x|y:z", "", "1://a", "a#b", "a?b"] {
+    for text in [
+        "a/b", "/a b", "C:\\a", "c:/a", "a:b", "a|b", "a::b", "x|y:z", "", "1://a", "a#b", "a?b",
+    ] {
         assert_eq!(parsed(text).expect("it is a path"), None, "{text}");
     }
 }

@@ -26,11 +26,16 @@ impl ReadBytes<'_> {
     /// Converts packed elements to native form and checks them.
     fn finish(&self, bytes: &mut [u8], swap: &Swap) -> Result<(), EngineCause> {
         if *swap != Swap::None {
-            bytes.chunks_exact_mut(self.size).for_each(|element| swap.apply(element));
+            bytes
+                .chunks_exact_mut(self.size)
+                .for_each(|element| swap.apply(element));
         }
         match wrong_element(bytes, self.data_type) {
             None => Ok(()),
-            Some(element) => Err(EngineCause::Element(not_an_element(element, self.data_type))),
+            Some(element) => Err(EngineCause::Element(not_an_element(
+                element,
+                self.data_type,
+            ))),
         }
     }
 }
@@ -55,7 +60,12 @@ impl ReadCells for ReadBytes<'_> {
         mut dst: ArrayViewMutD<'_, u8>,
         streamed: bool,
     ) -> Result<(), EngineCause> {
-        let src = view(bytes, part.offset * self.size, &part.byte_strides(self.size), dst.shape())?;
+        let src = view(
+            bytes,
+            part.offset * self.size,
+            &part.byte_strides(self.size),
+            dst.shape(),
+        )?;
         if streamed && *swap == Swap::None && stream(src.view(), dst.view_mut(), as_it_is) {
             return Ok(());
         }
@@ -75,7 +85,9 @@ impl ReadCells for ReadBytes<'_> {
     ) -> Result<(), EngineCause> {
         let first = cells.len();
         for place in run.places() {
-            let element = bytes.get(place * self.size..(place + 1) * self.size).ok_or_else(outside)?;
+            let element = bytes
+                .get(place * self.size..(place + 1) * self.size)
+                .ok_or_else(outside)?;
             cells.extend_from_slice(element);
         }
         self.finish(&mut cells[first..], swap)
@@ -102,7 +114,9 @@ fn for_each_slice<E>(
     // The bytes of an element are contiguous, so it ends there at the latest.
     match view.as_slice_mut() {
         Some(bytes) => each(bytes),
-        None => view.outer_iter_mut().try_for_each(|view| for_each_slice(view, each)),
+        None => view
+            .outer_iter_mut()
+            .try_for_each(|view| for_each_slice(view, each)),
     }
 }
 
@@ -122,7 +136,9 @@ pub(crate) fn wrong_element<'b>(bytes: &'b [u8], data_type: &DataType) -> Option
         return None;
     }
     let size = data_type.elem_size().unwrap_or(1).max(1);
-    bytes.chunks_exact(size).find(|element| !data_type.is_element(element))
+    bytes
+        .chunks_exact(size)
+        .find(|element| !data_type.is_element(element))
 }
 
 /// The bytes of elements whose size no Rust type has. They were checked.
@@ -138,6 +154,10 @@ impl WriteCells for WriteBytes {
         let size = src.shape()[part.strides.len()];
         let shape = IxDyn(src.shape()).strides(IxDyn(&part.byte_strides(size)));
         let dst = ArrayViewMut::from_shape(shape, &mut out[part.offset * size..]);
-        assign(src, dst.expect("the elements of a chunk do not overlap"), same);
+        assign(
+            src,
+            dst.expect("the elements of a chunk do not overlap"),
+            same,
+        );
     }
 }

@@ -53,7 +53,8 @@ impl<T: PlainElement> ReadCells for Plain<T> {
     ) -> Result<(), EngineCause> {
         let src = view(decoded, part.offset, part.strides, dst.shape())?;
         if !T::ANY_BITS && !are_valid::<T>(&src, swap) {
-            src.iter().try_for_each(|repr| check::<T>(&brought(*repr, swap)))?;
+            src.iter()
+                .try_for_each(|repr| check::<T>(&brought(*repr, swap)))?;
         }
         T::put(src, dst, swap, streamed);
         Ok(())
@@ -70,12 +71,19 @@ impl<T: PlainElement> ReadCells for Plain<T> {
         fn swapped<R: Repr>(repr: &R) -> R {
             repr.swapped(size_of::<R>())
         }
-        let reprs = decoded.get(run.place..=run.last_place()).ok_or_else(outside)?;
+        let reprs = decoded
+            .get(run.place..=run.last_place())
+            .ok_or_else(outside)?;
         if !T::ANY_BITS {
-            reprs.iter().step_by(run.step.max(1)).try_for_each(|repr| check::<T>(&brought(*repr, swap)))?;
+            reprs
+                .iter()
+                .step_by(run.step.max(1))
+                .try_for_each(|repr| check::<T>(&brought(*repr, swap)))?;
         }
         match swap {
-            Swap::None if run.step == 1 => cells.extend(reprs.iter().map(|repr| T::from_repr(*repr))),
+            Swap::None if run.step == 1 => {
+                cells.extend(reprs.iter().map(|repr| T::from_repr(*repr)))
+            }
             Swap::Every(width) if run.step == 1 && *width == size_of::<T::Repr>() => {
                 cells.extend(reprs.iter().map(|repr| T::from_repr(swapped(repr))));
             }

@@ -40,7 +40,11 @@ pub(crate) fn print_forecast(
             }
         }
     }
-    output.line(format!("would copy {} in {}", sizes::shown(bytes), plural(n_chunks, "chunk", "chunks")))?;
+    output.line(format!(
+        "would copy {} in {}",
+        sizes::shown(bytes),
+        plural(n_chunks, "chunk", "chunks")
+    ))?;
     if let Some(free) = space.free() {
         output.line(format!("free space at the target: {}", sizes::shown(free)))?;
     }

@@ -26,19 +26,22 @@ pub(crate) fn insert_least(first: &mut Vec<Vec<u64>>, index: Vec<u64>, most: usi
 /// The shape of blocks of at most about this many elements for which chunks of both arrays are
 /// decoded as few times as possible.
 pub(crate) fn block(shape: &[u64], a: &[u64], b: &[u64], max_elements: u64) -> Vec<u64> {
-    let mut block: Vec<u64> =
-        (0..shape.len()).map(|axis| a[axis].max(b[axis]).min(shape[axis]).max(1)).collect();
+    let mut block: Vec<u64> = (0..shape.len())
+        .map(|axis| a[axis].max(b[axis]).min(shape[axis]).max(1))
+        .collect();
     let volume = |block: &[u64]| block.iter().fold(1_u64, |all, &n| all.saturating_mul(n));
     let decodes = |block: &[u64], chunk: &[u64]| -> f64 {
         let along = |axis: usize| chunk[axis].min(shape[axis]).max(1).div_ceil(block[axis]) as f64;
         (0..shape.len()).map(along).product()
     };
     while volume(&block) > max_elements {
-        let halves = (0..shape.len()).filter(|&axis| block[axis] > 1).map(|axis| {
-            let mut half = block.clone();
-            half[axis] = half[axis].div_ceil(2);
-            half
-        });
+        let halves = (0..shape.len())
+            .filter(|&axis| block[axis] > 1)
+            .map(|axis| {
+                let mut half = block.clone();
+                half[axis] = half[axis].div_ceil(2);
+                half
+            });
         let cost = |half: &Vec<u64>| decodes(half, a) + decodes(half, b);
         match halves.min_by(|x, y| cost(x).total_cmp(&cost(y))) {
             Some(half) => block = half,
@@ -54,12 +57,23 @@ mod tests {
 
     #[test]
     fn blocks_balance_repeated_decoding() {
-        assert_eq!(block(&[100, 100], &[10, 100], &[10, 100], 10_000), [10, 100]);
+        assert_eq!(
+            block(&[100, 100], &[10, 100], &[10, 100], 10_000),
+            [10, 100]
+        );
         assert_eq!(block(&[100, 100], &[10, 50], &[20, 25], 10_000), [20, 50]);
         // Planes and columns: both are cut, instead of one of them sixteen times.
-        let block = block(&[1024, 1024, 512], &[8, 1024, 512], &[1024, 32, 32], 1 << 27);
+        let block = block(
+            &[1024, 1024, 512],
+            &[8, 1024, 512],
+            &[1024, 32, 32],
+            1 << 27,
+        );
         assert!(block.iter().product::<u64>() <= 1 << 27);
-        assert!(block[0] >= 256 && block[1] * block[2] >= 1 << 17, "{block:?}");
+        assert!(
+            block[0] >= 256 && block[1] * block[2] >= 1 << 17,
+            "{block:?}"
+        );
     }
 
     #[test]

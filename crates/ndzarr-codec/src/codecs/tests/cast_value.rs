@@ -18,7 +18,11 @@ fn cast_value_rounds_v3_t32() {
         (Rounding::NearestAway, "0102fd00"),
     ] {
         let chain = line(cast(I8, rounding, None), &F64).expect("it binds");
-        assert_eq!(encode(&chain, &values, &[4]).ok(), Some(hex(expected)), "{rounding:?}");
+        assert_eq!(
+            encode(&chain, &values, &[4]).ok(),
+            Some(hex(expected)),
+            "{rounding:?}"
+        );
     }
 }
 
@@ -30,9 +34,19 @@ fn cast_value_out_of_range_v3_t33_v3_t34() {
     };
     let even = Rounding::NearestEven;
     let zero = Rounding::TowardsZero;
-    let wrap = to(&I8, zero, Some(OutOfRange::Wrap), &[128.0, -129.0, 255.9, -0.9]);
+    let wrap = to(
+        &I8,
+        zero,
+        Some(OutOfRange::Wrap),
+        &[128.0, -129.0, 255.9, -0.9],
+    );
     assert_eq!(wrap.ok(), Some(hex("807fff00")));
-    let clamp = to(&I8, even, Some(OutOfRange::Clamp), &[128.0, -129.0, 127.5, -0.5]);
+    let clamp = to(
+        &I8,
+        even,
+        Some(OutOfRange::Clamp),
+        &[128.0, -129.0, 127.5, -0.5],
+    );
     assert_eq!(clamp.ok(), Some(hex("7f807f00")));
     to(&I8, even, None, &[128.0]).expect_err("128 is no int8");
     for x in [f64::INFINITY, f64::NAN] {
@@ -40,14 +54,25 @@ fn cast_value_out_of_range_v3_t33_v3_t34() {
     }
     // Beyond 2^64 in either direction.
     let u64s = DataType::UInt { bits: 64 };
-    let wrap = to(&u64s, even, Some(OutOfRange::Wrap), &[-1.0, 73_786_976_294_838_206_464.0 + 16384.0]);
+    let wrap = to(
+        &u64s,
+        even,
+        Some(OutOfRange::Wrap),
+        &[-1.0, 73_786_976_294_838_206_464.0 + 16384.0],
+    );
     assert_eq!(wrap.ok(), Some(hex("ffffffffffffffff 0040000000000000")));
     to(&u64s, even, None, &[18_446_744_073_709_551_616.0]).expect_err("2^64");
     // V3-T34
     let f32 = DataType::Float { bits: 32 };
     to(&f32, even, None, &[1e39]).expect_err("beyond float32");
-    assert_eq!(to(&f32, even, Some(OutOfRange::Clamp), &[1e39]).ok(), Some(hex("0000807f")));
-    assert_eq!(to(&f32, even, None, &[-0.0, f64::NAN]).ok(), Some(hex("00000080 0000c07f")));
+    assert_eq!(
+        to(&f32, even, Some(OutOfRange::Clamp), &[1e39]).ok(),
+        Some(hex("0000807f"))
+    );
+    assert_eq!(
+        to(&f32, even, None, &[-0.0, f64::NAN]).ok(),
+        Some(hex("00000080 0000c07f"))
+    );
     line(cast(f32, even, Some(OutOfRange::Wrap)), &F64).expect_err("wrap is for integers");
     line(cast(I8, even, None), &DataType::Bool).expect_err("bool");
 }
@@ -89,8 +114,17 @@ fn cast_value_to_floats_v3_t35() {
     assert_eq!(to(Rounding::TowardsPositive, 1e-30), Some(hex("0100")));
     // A fill value that no integer equals.
     let fill = f64::NAN.to_ne_bytes();
-    let error = bind([cast(I8, Rounding::default(), None), little()], &F64, &fill, 1).expect_err("NaN");
-    assert!(error.to_string().contains("the fill value is NaN"), "{error}");
+    let error = bind(
+        [cast(I8, Rounding::default(), None), little()],
+        &F64,
+        &fill,
+        1,
+    )
+    .expect_err("NaN");
+    assert!(
+        error.to_string().contains("the fill value is NaN"),
+        "{error}"
+    );
 }
 
 /// Values a little beyond half of a step, which two roundings in a row would round to even.
@@ -108,11 +142,23 @@ fn cast_value_rounds_once() {
     assert_eq!(to(&F64, f16, &(-x).to_ne_bytes()), Some(hex("01bc")));
     // Steps of 2^-7.
     let x = 1.0 + (-8f64).exp2() + (-30f64).exp2();
-    assert_eq!(to(&F64, DataType::BFloat16, &x.to_ne_bytes()), Some(hex("813f")));
+    assert_eq!(
+        to(&F64, DataType::BFloat16, &x.to_ne_bytes()),
+        Some(hex("813f"))
+    );
     // 2^40 + 2^32 + 1, then 2^62 + 2^54 + 1, which float64 cannot hold, in steps of 2^33 and 2^55.
     let n: i64 = (1 << 40) + (1 << 32) + 1;
-    assert_eq!(to(&i64, DataType::BFloat16, &n.to_ne_bytes()), Some(hex("8153")));
+    assert_eq!(
+        to(&i64, DataType::BFloat16, &n.to_ne_bytes()),
+        Some(hex("8153"))
+    );
     let n: i64 = (1 << 62) + (1 << 54) + 1;
-    assert_eq!(to(&i64, DataType::BFloat16, &n.to_ne_bytes()), Some(hex("815e")));
-    assert_eq!(to(&i64, DataType::BFloat16, &(-n).to_ne_bytes()), Some(hex("81de")));
+    assert_eq!(
+        to(&i64, DataType::BFloat16, &n.to_ne_bytes()),
+        Some(hex("815e"))
+    );
+    assert_eq!(
+        to(&i64, DataType::BFloat16, &(-n).to_ne_bytes()),
+        Some(hex("81de"))
+    );
 }

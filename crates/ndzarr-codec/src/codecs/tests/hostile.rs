@@ -6,7 +6,9 @@ use super::*;
 
 /// Bytes that exercise every codec.
 fn sample(len: usize) -> Vec<u8> {
-    (0..len as u32).map(|i| ((i / 9) ^ (i.wrapping_mul(2_654_435_761) >> 30)) as u8).collect()
+    (0..len as u32)
+        .map(|i| ((i / 9) ^ (i.wrapping_mul(2_654_435_761) >> 30)) as u8)
+        .collect()
 }
 
 #[test]
@@ -18,15 +20,27 @@ fn what_is_encoded_decodes() {
         for len in [1, 2, 63, 64, 65, 1000, 300_000] {
             let data = sample(len);
             let mut chunk = Vec::new();
-            codec.encode(&data, &mut chunk, &mut workspace).expect("it encodes");
+            codec
+                .encode(&data, &mut chunk, &mut workspace)
+                .expect("it encodes");
             let mut out = vec![0; len];
-            codec.decode(&chunk, Dst::Exact(&mut out), &mut workspace).expect("it decodes");
+            codec
+                .decode(&chunk, Dst::Exact(&mut out), &mut workspace)
+                .expect("it decodes");
             assert!(out == data, "{config:?} {len}");
-            assert!(grown(&config, &chunk, len).is_ok_and(|out| out == data), "{config:?} {len}");
-            assert!(grown(&config, &chunk, 10 * len).is_ok_and(|out| out == data), "{config:?} {len}");
+            assert!(
+                grown(&config, &chunk, len).is_ok_and(|out| out == data),
+                "{config:?} {len}"
+            );
+            assert!(
+                grown(&config, &chunk, 10 * len).is_ok_and(|out| out == data),
+                "{config:?} {len}"
+            );
             for wrong in [len - 1, len + 1] {
                 let mut out = vec![0; wrong];
-                codec.decode(&chunk, Dst::Exact(&mut out), &mut workspace).expect_err("another length");
+                codec
+                    .decode(&chunk, Dst::Exact(&mut out), &mut workspace)
+                    .expect_err("another length");
             }
             grown(&config, &chunk, len - 1).expect_err("the limit is lower");
         }
@@ -41,8 +55,16 @@ fn every_prefix_is_refused() {
         for len in 0..chunk.len() {
             // In a separate allocation, so that a memory checker notices a read past the end.
             let prefix = chunk[..len].to_vec();
-            assert!(exact(&config, &prefix, 500).is_err(), "{config:?}: {len} of {}", chunk.len());
-            assert!(grown(&config, &prefix, 500).is_err(), "{config:?}: {len} of {}", chunk.len());
+            assert!(
+                exact(&config, &prefix, 500).is_err(),
+                "{config:?}: {len} of {}",
+                chunk.len()
+            );
+            assert!(
+                grown(&config, &prefix, 500).is_err(),
+                "{config:?}: {len} of {}",
+                chunk.len()
+            );
         }
     }
 }
@@ -71,7 +93,9 @@ fn lz4_frames_are_found_broken_too() {
     // We do not write checksums; the checksum of the content is on by default.
     use std::io::Write;
     let data = sample(500);
-    let mut encoder = ::lz4::EncoderBuilder::new().build(Vec::new()).expect("it starts");
+    let mut encoder = ::lz4::EncoderBuilder::new()
+        .build(Vec::new())
+        .expect("it starts");
     encoder.write_all(&data).expect("it encodes");
     let (frame, result) = encoder.finish();
     result.expect("it ends");
@@ -84,7 +108,10 @@ fn lz4_frames_are_found_broken_too() {
         let mut flipped = frame.clone();
         flipped[bit / 8] ^= 1 << (bit % 8);
         for result in [exact(&N5_LZ4, &flipped, 500), grown(&N5_LZ4, &flipped, 600)] {
-            assert!(result.is_err() || result.is_ok_and(|out| out == data), "bit {bit}");
+            assert!(
+                result.is_err() || result.is_ok_and(|out| out == data),
+                "bit {bit}"
+            );
         }
     }
 }
@@ -100,8 +127,14 @@ fn v2_t58_bombs_end_at_the_limit() {
             continue;
         }
         let chunk = encoded(&config, &content);
-        assert!(exact(&config, &chunk, MAX).is_err_and(|error| error.is_corrupt()), "{config:?}");
-        assert!(grown(&config, &chunk, MAX).is_err_and(|error| error.is_corrupt()), "{config:?}");
+        assert!(
+            exact(&config, &chunk, MAX).is_err_and(|error| error.is_corrupt()),
+            "{config:?}"
+        );
+        assert!(
+            grown(&config, &chunk, MAX).is_err_and(|error| error.is_corrupt()),
+            "{config:?}"
+        );
     }
 }
 
@@ -116,14 +149,26 @@ fn sizes_that_lie_take_no_memory() {
         stated.extend([if i == 799 { 0x15 } else { 0x14 }, 0, 0, 1, 2]);
     }
     let mut buf = Vec::new();
-    let grow = Dst::Grow { buf: &mut buf, max: 1 << 30 };
-    codec(&ZSTD).decode(&stated, grow, &mut Workspace::new()).expect_err("the blocks are garbage");
+    let grow = Dst::Grow {
+        buf: &mut buf,
+        max: 1 << 30,
+    };
+    codec(&ZSTD)
+        .decode(&stated, grow, &mut Workspace::new())
+        .expect_err("the blocks are garbage");
     assert!(buf.capacity() <= 1 << 20, "{}", buf.capacity());
     // lz4: a length that so short a block cannot reach.
     let mut buf = Vec::new();
-    let grow = Dst::Grow { buf: &mut buf, max: usize::MAX / 2 };
+    let grow = Dst::Grow {
+        buf: &mut buf,
+        max: usize::MAX / 2,
+    };
     codec(&LZ4)
-        .decode(&hex("ffffff7d 1e610100506161616161"), grow, &mut Workspace::new())
+        .decode(
+            &hex("ffffff7d 1e610100506161616161"),
+            grow,
+            &mut Workspace::new(),
+        )
         .expect_err("a lie");
     assert_eq!(buf.capacity(), 0);
 }

@@ -6,7 +6,10 @@ use super::*;
 use crate::BytesToBytes;
 use crate::codecs::{lz4_in_rust, zstd_in_rust};
 
-const IN_RUST: zstd_in_rust::Zstd = zstd_in_rust::Zstd { level: 1, checksum: false };
+const IN_RUST: zstd_in_rust::Zstd = zstd_in_rust::Zstd {
+    level: 1,
+    checksum: false,
+};
 
 type Decode = fn(&[u8], Dst<'_>) -> Result<usize, CodecError>;
 
@@ -43,14 +46,28 @@ fn check(decode: Decode, encoded: &[u8], data: &[u8], has_checksum: bool) {
     into_exact(decode, &[encoded, b"more"].concat(), len).expect_err("more behind it");
     for cut in 0..encoded.len() {
         let prefix = encoded[..cut].to_vec();
-        assert!(into_exact(decode, &prefix, len).is_err(), "{cut} of {}", encoded.len());
-        assert!(into_grown(decode, &prefix, len).is_err(), "{cut} of {}", encoded.len());
+        assert!(
+            into_exact(decode, &prefix, len).is_err(),
+            "{cut} of {}",
+            encoded.len()
+        );
+        assert!(
+            into_grown(decode, &prefix, len).is_err(),
+            "{cut} of {}",
+            encoded.len()
+        );
     }
     for bit in 0..8 * encoded.len() {
         let mut flipped = encoded.to_vec();
         flipped[bit / 8] ^= 1 << (bit % 8);
-        for result in [into_exact(decode, &flipped, len), into_grown(decode, &flipped, len + 100)] {
-            assert!(!has_checksum || result.is_err() || result.is_ok_and(|out| out == data), "bit {bit}");
+        for result in [
+            into_exact(decode, &flipped, len),
+            into_grown(decode, &flipped, len + 100),
+        ] {
+            assert!(
+                !has_checksum || result.is_err() || result.is_ok_and(|out| out == data),
+                "bit {bit}"
+            );
         }
     }
 }
@@ -59,14 +76,40 @@ fn check(decode: Decode, encoded: &[u8], data: &[u8], has_checksum: bool) {
 fn frames_of_libzstd_are_decoded_in_rust() {
     let image = image(1 << 19, 8.0);
     for level in [-5, 1, 3, 9, 19] {
-        for data in [&image[..], &[7; 100_000], &b"and more ".repeat(40_000), b"one", b""] {
-            let frame = encoded(&CodecConfig::Zstd { level, checksum: level > 1 }, data);
-            assert!(into_exact(zstd, &frame, data.len()).is_ok_and(|out| out == data), "{level}");
-            assert!(into_grown(zstd, &frame, data.len()).is_ok_and(|out| out == data), "{level}");
-            assert_eq!(IN_RUST.decoded_len(&frame).ok().flatten(), Some(data.len() as u64));
+        for data in [
+            &image[..],
+            &[7; 100_000],
+            &b"and more ".repeat(40_000),
+            b"one",
+            b"",
+        ] {
+            let frame = encoded(
+                &CodecConfig::Zstd {
+                    level,
+                    checksum: level > 1,
+                },
+                data,
+            );
+            assert!(
+                into_exact(zstd, &frame, data.len()).is_ok_and(|out| out == data),
+                "{level}"
+            );
+            assert!(
+                into_grown(zstd, &frame, data.len()).is_ok_and(|out| out == data),
+                "{level}"
+            );
+            assert_eq!(
+                IN_RUST.decoded_len(&frame).ok().flatten(),
+                Some(data.len() as u64)
+            );
         }
     }
-    check(zstd, &encoded(&ZSTD_CHECKED, &image[..700]), &image[..700], true);
+    check(
+        zstd,
+        &encoded(&ZSTD_CHECKED, &image[..700]),
+        &image[..700],
+        true,
+    );
     check(zstd, &encoded(&ZSTD, &image[..700]), &image[..700], false);
     // In a stream, without the size of the content; a skippable frame; two frames.
     let mut encoder = ::zstd::Encoder::new(Vec::new(), 3).expect("it starts");
@@ -82,13 +125,21 @@ fn frames_of_libzstd_are_decoded_in_rust() {
 #[test]
 fn blocks_of_liblz4_are_decoded_in_rust() {
     let image = image(1 << 17, 8.0);
-    for data in [&image[..], &[7; 100_000], &b"and more ".repeat(40_000), b"one"] {
+    for data in [
+        &image[..],
+        &[7; 100_000],
+        &b"and more ".repeat(40_000),
+        b"one",
+    ] {
         // Without the length that numcodecs puts in front.
         let block = encoded(&LZ4, data).split_off(4);
         let mut out = vec![0; data.len()];
         assert_eq!(lz4_in_rust::decode_into(&block, &mut out), Some(data.len()));
         assert!(out == data);
-        assert_eq!(lz4_in_rust::decode_into(&block, &mut vec![0; data.len() - 1]), None);
+        assert_eq!(
+            lz4_in_rust::decode_into(&block, &mut vec![0; data.len() - 1]),
+            None
+        );
     }
     let block = encoded(&LZ4, &image[..700]).split_off(4);
     for bit in 0..8 * block.len() {
@@ -97,7 +148,9 @@ fn blocks_of_liblz4_are_decoded_in_rust() {
         let mut out = [0; 700];
         let theirs = ::lz4::block::decompress(&flipped, Some(700));
         match (lz4_in_rust::decode_into(&flipped, &mut out), theirs) {
-            (Some(700), Ok(theirs)) if theirs.len() == 700 => assert!(out[..] == theirs, "bit {bit}"),
+            (Some(700), Ok(theirs)) if theirs.len() == 700 => {
+                assert!(out[..] == theirs, "bit {bit}")
+            }
             // It has no checksum, and one of the two decoders checks more.
             _ => {}
         }
@@ -109,7 +162,11 @@ fn frames_of_liblz4_are_decoded_in_rust() {
     let image = image(1 << 19, 8.0);
     let frame = |data: &[u8], mode: ::lz4::BlockMode, size: ::lz4::BlockSize| {
         let mut encoder = ::lz4::EncoderBuilder::new();
-        let mut encoder = encoder.block_mode(mode).block_size(size).build(Vec::new()).expect("it starts");
+        let mut encoder = encoder
+            .block_mode(mode)
+            .block_size(size)
+            .build(Vec::new())
+            .expect("it starts");
         encoder.write_all(data).expect("it encodes");
         let (frame, result) = encoder.finish();
         result.expect("it ends");
@@ -118,13 +175,18 @@ fn frames_of_liblz4_are_decoded_in_rust() {
     for mode in [::lz4::BlockMode::Linked, ::lz4::BlockMode::Independent] {
         for size in [::lz4::BlockSize::Max64KB, ::lz4::BlockSize::Max4MB] {
             let whole = frame(&image, mode.clone(), size.clone());
-            for decode in
-                [lz4_frame, |src: &[u8], dst: Dst<'_>| codec(&N5_LZ4).decode(src, dst, &mut Workspace::new())]
-            {
+            for decode in [lz4_frame, |src: &[u8], dst: Dst<'_>| {
+                codec(&N5_LZ4).decode(src, dst, &mut Workspace::new())
+            }] {
                 assert!(into_exact(decode, &whole, image.len()).is_ok_and(|out| out == image));
                 assert!(into_grown(decode, &whole, image.len()).is_ok_and(|out| out == image));
             }
-            check(lz4_frame, &frame(&image[..700], mode.clone(), size), &image[..700], true);
+            check(
+                lz4_frame,
+                &frame(&image[..700], mode.clone(), size),
+                &image[..700],
+                true,
+            );
         }
     }
     // Without its end, between two blocks.

@@ -23,12 +23,19 @@ fn xz() {
     }
     // Consecutive streams, with padding of a multiple of 4 bytes between and after them.
     check(&xz, &format!("{checked}{checked}"), b"aaaaaaaa");
-    check(&xz, &format!("{checked}00000000{checked}00000000"), b"aaaaaaaa");
+    check(
+        &xz,
+        &format!("{checked}00000000{checked}00000000"),
+        b"aaaaaaaa",
+    );
     refuse(&xz, &format!("{checked}0000"), 4);
     refuse(&xz, &format!("{checked}01"), 4);
     // The stream names its filters itself: delta and x86 (Python), whatever the configuration.
     let sixteen: Vec<u8> = (0..16).collect();
-    for config in [&xz, &lzma(LzmaFormat::Xz, &[(3, &[("dist", 7)]), (LZMA2, &[])])] {
+    for config in [
+        &xz,
+        &lzma(LzmaFormat::Xz, &[(3, &[("dist", 7)]), (LZMA2, &[])]),
+    ] {
         check(
             config,
             "fd377a585a000004e6d6b44602010301002101104c85a707e0000f00075d00000093558600000000565398b621e4647a000123\
@@ -62,19 +69,34 @@ fn lzma_alone_and_raw() {
     check(&lzma(LzmaFormat::Auto, &[]), chunk, b"aaaa");
     refuse(&alone, &format!("{chunk}00"), 4);
     // A dictionary of 4 GiB.
-    refuse(&alone, "5d ffffffff ffffffffffffffff 0030e8bdffffffffe0000000", 4);
+    refuse(
+        &alone,
+        "5d ffffffff ffffffffffffffff 0030e8bdffffffffe0000000",
+        4,
+    );
     // The third is from Python.
     let raw = |filters| lzma(LzmaFormat::Raw, filters);
-    check(&raw(&[(LZMA2, &[("preset", 1)])]), "0100036161616100", b"aaaa");
+    check(
+        &raw(&[(LZMA2, &[("preset", 1)])]),
+        "0100036161616100",
+        b"aaaa",
+    );
     check(
         &raw(&[(3, &[("dist", 2)]), (LZMA2, &[("preset", 1)])]),
         "010007010001000100010000",
         &hex("0100020003000400"),
     );
-    check(&raw(&[(LZMA1, &[("preset", 1)])]), "0030e8bdffffffffe0000000", b"aaaa");
+    check(
+        &raw(&[(LZMA1, &[("preset", 1)])]),
+        "0030e8bdffffffffe0000000",
+        b"aaaa",
+    );
     let thirty_two: Vec<u8> = (0..32).collect();
     check(
-        &raw(&[(LZMA1, &[("dict_size", 65_536), ("lc", 0), ("lp", 2), ("pb", 1)])]),
+        &raw(&[(
+            LZMA1,
+            &[("dict_size", 65_536), ("lc", 0), ("lp", 2), ("pb", 1)],
+        )]),
         "000000404131348fc9dc86da3e10966fd9c6a7de55c27abd1922086e42b9e9402ee2393be8cafffe587000",
         &thirty_two,
     );
@@ -85,31 +107,66 @@ fn lzma_alone_and_raw() {
     );
     // The other branch filters, also from Python; the start offset of the data matters to them.
     for (id, start, chunk, content) in [
-        (5, 0, "01000f4800010148000105480001094800010d00", "48000101".repeat(4)),
-        (5, 64, "01000f4800014148000145480001494800014d00", "48000101".repeat(4)),
+        (
+            5,
+            0,
+            "01000f4800010148000105480001094800010d00",
+            "48000101".repeat(4),
+        ),
+        (
+            5,
+            64,
+            "01000f4800014148000145480001494800014d00",
+            "48000101".repeat(4),
+        ),
         (
             6,
             0,
             "e0002f001c5d00083e9fbcdd0e74e8b918034adbc29e7cf345e33f40dc2b6c85bc000000",
             "10fac40e823d92840c2ba65c70962957".repeat(3),
         ),
-        (7, 0, "01000f120000eb130000eb140000eb150000eb00", "100000eb".repeat(4)),
-        (8, 0, "01000f00f012f800f014f800f016f800f018f800", "00f010f8".repeat(4)),
-        (9, 64, "01000f4000002040000021400000224000002300", "40000010".repeat(4)),
+        (
+            7,
+            0,
+            "01000f120000eb130000eb140000eb150000eb00",
+            "100000eb".repeat(4),
+        ),
+        (
+            8,
+            0,
+            "01000f00f012f800f014f800f016f800f018f800",
+            "00f010f8".repeat(4),
+        ),
+        (
+            9,
+            64,
+            "01000f4000002040000021400000224000002300",
+            "40000010".repeat(4),
+        ),
     ] {
         let config = LzmaConfig {
             format: LzmaFormat::Raw,
             check: -1,
             preset: None,
             filters: Some(vec![
-                LzmaFilter { id, options: vec![("start_offset".into(), start)] },
-                LzmaFilter { id: LZMA2, options: vec![("preset".into(), 1)] },
+                LzmaFilter {
+                    id,
+                    options: vec![("start_offset".into(), start)],
+                },
+                LzmaFilter {
+                    id: LZMA2,
+                    options: vec![("preset".into(), 1)],
+                },
             ]),
         };
         check(&CodecConfig::Lzma(config), chunk, &hex(&content));
     }
     // A dictionary of 4 GiB in the metadata takes no memory.
-    check(&raw(&[(LZMA2, &[("dict_size", 0xffff_ffff)])]), "0100036161616100", b"aaaa");
+    check(
+        &raw(&[(LZMA2, &[("dict_size", 0xffff_ffff)])]),
+        "0100036161616100",
+        b"aaaa",
+    );
 }
 
 #[test]
@@ -132,26 +189,61 @@ fn lzma_configurations_that_make_no_sense() {
         let error = bind(&lzma(LzmaFormat::Raw, filters)).expect_err("it cannot be decoded");
         assert!(matches!(error, CodecError::Config { .. }), "{error}");
     }
-    let encode = |config: CodecConfig| codec(&config).encode(b"aaaa", &mut Vec::new(), &mut Workspace::new());
-    let base = LzmaConfig { format: LzmaFormat::Xz, check: -1, preset: None, filters: None };
+    let encode = |config: CodecConfig| {
+        codec(&config).encode(b"aaaa", &mut Vec::new(), &mut Workspace::new())
+    };
+    let base = LzmaConfig {
+        format: LzmaFormat::Xz,
+        check: -1,
+        preset: None,
+        filters: None,
+    };
     for config in [
-        LzmaConfig { format: LzmaFormat::Auto, ..base.clone() },
-        LzmaConfig { check: 7, ..base.clone() },
-        LzmaConfig { preset: Some(10), ..base.clone() },
-        LzmaConfig { format: LzmaFormat::Alone, check: 4, ..base.clone() },
+        LzmaConfig {
+            format: LzmaFormat::Auto,
+            ..base.clone()
+        },
+        LzmaConfig {
+            check: 7,
+            ..base.clone()
+        },
+        LzmaConfig {
+            preset: Some(10),
+            ..base.clone()
+        },
+        LzmaConfig {
+            format: LzmaFormat::Alone,
+            check: 4,
+            ..base.clone()
+        },
     ] {
         // They only affect encoding: such a chunk is still read.
         let error = encode(CodecConfig::Lzma(config)).expect_err("it cannot be encoded");
         assert!(matches!(error, CodecError::Encode { .. }), "{error}");
     }
     for check in [0, 1, 4, 10] {
-        let extreme = LzmaConfig { check, preset: Some(1 | 0x8000_0000), ..base.clone() };
+        let extreme = LzmaConfig {
+            check,
+            preset: Some(1 | 0x8000_0000),
+            ..base.clone()
+        };
         let config = CodecConfig::Lzma(extreme);
-        assert_eq!(exact(&config, &encoded(&config, b"aaaa"), 4).as_deref().ok(), Some(&b"aaaa"[..]));
+        assert_eq!(
+            exact(&config, &encoded(&config, b"aaaa"), 4)
+                .as_deref()
+                .ok(),
+            Some(&b"aaaa"[..])
+        );
     }
     // Java and Python write the same bytes.
-    let n5 = CodecConfig::Lzma(LzmaConfig { preset: Some(6), ..base });
+    let n5 = CodecConfig::Lzma(LzmaConfig {
+        preset: Some(6),
+        ..base
+    });
     let expected = "fd377a585a000004e6d6b4460200210116000000742fe5a301000b000100020003000400050006000d0309ca34ec15a70001\
         240ca618d8d81fb6f37d010000000004595a";
-    assert_eq!(encoded(&n5, &hex("000100020003000400050006")), hex(expected));
+    assert_eq!(
+        encoded(&n5, &hex("000100020003000400050006")),
+        hex(expected)
+    );
 }

@@ -44,7 +44,9 @@ fn config(format: Format, level: i32) -> CodecConfig {
 /// encoded content.
 fn both_agree(format: Format, encoded: &[u8], len: usize, src: &[u8]) -> Result<(), TestCaseError> {
     let fast = exact(&config(format, 1), encoded, len).ok();
-    let plain = grown(&config(format, 1), encoded, len).ok().filter(|content| content.len() == len);
+    let plain = grown(&config(format, 1), encoded, len)
+        .ok()
+        .filter(|content| content.len() == len);
     if plain.is_some() || fast.as_deref() != Some(src) {
         prop_assert_eq!(fast, plain);
     }

@@ -6,7 +6,9 @@ use super::*;
 #[test]
 fn pcodec() {
     let config = CodecConfig::Pcodec(ndzarr_model::PcodecConfig::default());
-    let content: Vec<u8> = (0..3000u32).flat_map(|i| ((i / 7) as f32 * 0.25).to_le_bytes()).collect();
+    let content: Vec<u8> = (0..3000u32)
+        .flat_map(|i| ((i / 7) as f32 * 0.25).to_le_bytes())
+        .collect();
     let chunk = encoded(&config, &content);
     assert_eq!(chunk[..4], hex("70636f21"));
     assert!(chunk.len() < content.len() / 4);
@@ -44,7 +46,9 @@ fn pcodec() {
         ("01040000f4ffff1f0000000000000000", "the middle"),
         ("010400002017000000000000000000", "back over 16777216"),
     ] {
-        let error = exact(&config, &hex(&format!("70636f21020003{claim}")), 20).expect_err(what).to_string();
+        let error = exact(&config, &hex(&format!("70636f21020003{claim}")), 20)
+            .expect_err(what)
+            .to_string();
         assert!(error.contains(what), "{error}");
     }
 }
@@ -61,7 +65,11 @@ fn check_decodes_empty(config: &CodecConfig, chunk: &str) {
 fn pcodec_in_every_mode() {
     use pco::standalone::simple_compress;
     use pco::{ChunkConfig, DeltaSpec, ModeSpec};
-    const DELTAS: [DeltaSpec; 3] = [DeltaSpec::NoOp, DeltaSpec::TryConsecutive(2), DeltaSpec::TryLookback];
+    const DELTAS: [DeltaSpec; 3] = [
+        DeltaSpec::NoOp,
+        DeltaSpec::TryConsecutive(2),
+        DeltaSpec::TryLookback,
+    ];
     // pco convolves only integers.
     const CONVOLVED: [DeltaSpec; 1] = [DeltaSpec::TryConv1(3)];
     fn check<T: pco::data_types::Number + bytemuck::NoUninit>(
@@ -81,7 +89,9 @@ fn pcodec_in_every_mode() {
             let mut bytes = bytemuck::cast_slice::<T, u8>(numbers).to_vec();
             if cfg!(target_endian = "big") {
                 // On bytes the codec's numbers are little-endian.
-                bytes.chunks_exact_mut(size_of::<T>()).for_each(<[u8]>::reverse);
+                bytes
+                    .chunks_exact_mut(size_of::<T>())
+                    .for_each(<[u8]>::reverse);
             }
             assert!(
                 exact(&config, &stored, bytes.len()).is_ok_and(|decoded| decoded == bytes),
@@ -93,7 +103,11 @@ fn pcodec_in_every_mode() {
     let small: Vec<u8> = (0..600).map(|i| (i % 7 * 30) as u8).collect();
     let floats: Vec<f64> = (0..600).map(|i| f64::from(i % 40) * 0.1).collect();
     let coarse: Vec<f32> = (0..600).map(|i| (i % 90) as f32 * 0.5).collect();
-    for mode in [ModeSpec::Classic, ModeSpec::TryIntMult(1000), ModeSpec::TryDict] {
+    for mode in [
+        ModeSpec::Classic,
+        ModeSpec::TryIntMult(1000),
+        ModeSpec::TryDict,
+    ] {
         check(&integers, &mode, &DELTAS);
         check(&integers, &mode, &CONVOLVED);
     }
@@ -101,7 +115,11 @@ fn pcodec_in_every_mode() {
         check(&small, &mode, &DELTAS);
         check(&small, &mode, &CONVOLVED);
     }
-    for mode in [ModeSpec::TryFloatMult(0.1), ModeSpec::TryFloatQuant(30), ModeSpec::TryDict] {
+    for mode in [
+        ModeSpec::TryFloatMult(0.1),
+        ModeSpec::TryFloatQuant(30),
+        ModeSpec::TryDict,
+    ] {
         check(&floats, &mode, &DELTAS);
     }
     check(&coarse, &ModeSpec::TryFloatQuant(10), &DELTAS);

@@ -7,7 +7,11 @@ use crate::{CodecChain, CodecRegistry, Elements};
 
 const F32: DataType = DataType::Float { bits: 32 };
 
-fn bind(codecs: impl IntoIterator<Item = CodecConfig>, data_type: &DataType, ndim: usize) -> CodecChain {
+fn bind(
+    codecs: impl IntoIterator<Item = CodecConfig>,
+    data_type: &DataType,
+    ndim: usize,
+) -> CodecChain {
     let specs: Vec<CodecSpec> = codecs.into_iter().map(CodecSpec::from).collect();
     let fill = FillValue::zero(data_type);
     CodecChain::bind(&specs, data_type, &fill, ndim, &CodecRegistry::new()).expect("it binds")
@@ -16,7 +20,9 @@ fn bind(codecs: impl IntoIterator<Item = CodecConfig>, data_type: &DataType, ndi
 fn decode(chain: &CodecChain, value: &[u8], shape: &[u64]) -> Result<Vec<u8>, CodecError> {
     let mut out = Vec::new();
     chain.decode(value, shape, &mut Workspace::new(), |elements, _| {
-        let Elements::Fixed { bytes, .. } = elements else { panic!("elements of fixed size") };
+        let Elements::Fixed { bytes, .. } = elements else {
+            panic!("elements of fixed size")
+        };
         out = bytes.to_vec();
         Ok::<_, CodecError>(())
     })?;
@@ -25,7 +31,9 @@ fn decode(chain: &CodecChain, value: &[u8], shape: &[u64]) -> Result<Vec<u8>, Co
 
 fn encode(chain: &CodecChain, elements: &[u8], shape: &[u64]) -> Vec<u8> {
     let mut out = Vec::new();
-    chain.encode(elements, shape, &mut Workspace::new(), &mut out).expect("it encodes");
+    chain
+        .encode(elements, shape, &mut Workspace::new(), &mut out)
+        .expect("it encodes");
     out
 }
 
@@ -35,7 +43,10 @@ fn ramp() -> Vec<u8> {
 
 fn check_damage(chain: &CodecChain, value: &[u8], shape: &[u64]) {
     for len in 0..value.len() - 7 {
-        assert!(decode(chain, &value[..len], shape).is_err_and(|error| error.is_corrupt()), "{len}");
+        assert!(
+            decode(chain, &value[..len], shape).is_err_and(|error| error.is_corrupt()),
+            "{len}"
+        );
     }
     for bit in 0..8 * value.len() {
         let mut flipped = value.to_vec();
@@ -49,7 +60,9 @@ fn zfpy_decodes_by_its_header_v2_t52() {
     // np.arange(6, dtype="<f4").reshape(2, 3), reversible; the configuration says otherwise.
     let value = hex("7a6670052600001000000088091289994432090000000000");
     let configured = CodecConfig::Zfpy(ZfpMode::FixedRate { rate: 8.0 });
-    let bytes = || CodecConfig::Bytes { endian: Some(Endian::Little) };
+    let bytes = || CodecConfig::Bytes {
+        endian: Some(Endian::Little),
+    };
     let chain = bind([bytes(), configured], &F32, 2);
     assert_eq!(decode(&chain, &value, &[2, 3]).ok(), Some(ramp()));
     decode(&chain, &value, &[2, 4]).expect_err("8 elements");
@@ -64,10 +77,16 @@ fn zfpy_decodes_by_its_header_v2_t52() {
     let precision = || CodecConfig::Zfpy(ZfpMode::FixedPrecision { precision: 32 });
     let i32 = DataType::Int { bits: 32 };
     let chain = bind([bytes(), precision(), CRC32C], &i32, 1);
-    let checked =
-        encode(&bind([bytes(), CRC32C], &DataType::UInt { bits: 8 }, 1), &value, &[value.len() as u64]);
+    let checked = encode(
+        &bind([bytes(), CRC32C], &DataType::UInt { bits: 8 }, 1),
+        &value,
+        &[value.len() as u64],
+    );
     // zfpy decodes it so: there are no guard bits left.
-    let back: Vec<u8> = [-1i32, 1, 1, 3, 4].into_iter().flat_map(i32::to_ne_bytes).collect();
+    let back: Vec<u8> = [-1i32, 1, 1, 3, 4]
+        .into_iter()
+        .flat_map(i32::to_ne_bytes)
+        .collect();
     assert_eq!(decode(&chain, &checked, &[5]).ok(), Some(back.clone()));
     assert_eq!(encode(&chain, &five, &[5]), checked);
     assert_eq!(exact(&precision(), &value, 20).ok(), Some(back.clone()));
@@ -79,15 +98,24 @@ fn zfpy_decodes_by_its_header_v2_t52() {
 fn zfp_has_no_header() {
     // The same, rate=16, write_header=False.
     let value = hex("05711c9c428a0020010000000000000000000000000000000000000000000000");
-    let chain = bind([CodecConfig::Zfp(ZfpMode::FixedRate { rate: 16.0 })], &F32, 2);
+    let chain = bind(
+        [CodecConfig::Zfp(ZfpMode::FixedRate { rate: 16.0 })],
+        &F32,
+        2,
+    );
     assert_eq!(encode(&chain, &ramp(), &[2, 3]), value);
     assert_eq!(decode(&chain, &value, &[2, 3]).ok(), Some(ramp()));
     check_damage(&chain, &value, &[2, 3]);
     // A scalar counts as one dimension; 5 are too many.
     let chain = bind([CodecConfig::Zfp(ZfpMode::Reversible)], &F32, 0);
     let value = encode(&chain, &1.5f32.to_ne_bytes(), &[]);
-    assert_eq!(decode(&chain, &value, &[]).ok(), Some(1.5f32.to_ne_bytes().to_vec()));
-    bind([CodecConfig::Zfp(ZfpMode::Reversible)], &F32, 5).check(&[1; 5]).expect_err("5 dimensions");
+    assert_eq!(
+        decode(&chain, &value, &[]).ok(),
+        Some(1.5f32.to_ne_bytes().to_vec())
+    );
+    bind([CodecConfig::Zfp(ZfpMode::Reversible)], &F32, 5)
+        .check(&[1; 5])
+        .expect_err("5 dimensions");
 }
 
 #[test]
@@ -101,7 +129,12 @@ fn a_header_that_lies_takes_no_memory() {
     let mut value = hex("7a6670052600001000000088091289994432090000000000");
     value[4..8].copy_from_slice(&[0xf6, 0xff, 0xff, 0x1f]);
     let mut buf = Vec::new();
-    let grow = Dst::Grow { buf: &mut buf, max: 1 << 30 };
-    codec(&config).decode(&value, grow, &mut Workspace::new()).expect_err("24 bytes cannot hold them");
+    let grow = Dst::Grow {
+        buf: &mut buf,
+        max: 1 << 30,
+    };
+    codec(&config)
+        .decode(&value, grow, &mut Workspace::new())
+        .expect_err("24 bytes cannot hold them");
     assert_eq!(buf.capacity(), 0);
 }

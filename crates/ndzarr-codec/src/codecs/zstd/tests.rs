@@ -14,8 +14,12 @@ fn a_context_that_could_not_be_made_is_made_later() {
     assert!(workspace.context(|| None::<Decompressor>).is_none());
     let mut encoded = Vec::new();
     let mut decoded = [0; 5];
-    LEVEL_1.encode(b"hello", &mut encoded, &mut workspace).expect("a frame");
-    LEVEL_1.decode(&encoded, Dst::Exact(&mut decoded), &mut workspace).expect("its content");
+    LEVEL_1
+        .encode(b"hello", &mut encoded, &mut workspace)
+        .expect("a frame");
+    LEVEL_1
+        .decode(&encoded, Dst::Exact(&mut decoded), &mut workspace)
+        .expect("its content");
     assert_eq!(&decoded, b"hello");
 }
 
@@ -25,13 +29,20 @@ fn a_lack_of_memory_is_no_corruption() {
     assert!(!corrupt(code).is_corrupt());
 }
 
-const LEVEL_1: Zstd = Zstd { level: 1, checksum: false };
+const LEVEL_1: Zstd = Zstd {
+    level: 1,
+    checksum: false,
+};
 
 fn encoded(codec: &Zstd, src: &[u8], workspace: &mut Workspace) -> Vec<u8> {
     let mut frame = Vec::new();
-    codec.encode(src, &mut frame, workspace).expect("it encodes");
+    codec
+        .encode(src, &mut frame, workspace)
+        .expect("it encodes");
     let mut out = vec![0; src.len()];
-    codec.decode(&frame, Dst::Exact(&mut out), workspace).expect("it decodes");
+    codec
+        .decode(&frame, Dst::Exact(&mut out), workspace)
+        .expect("it decodes");
     assert!(out == src);
     frame
 }
@@ -50,11 +61,19 @@ fn every_level_is_the_librarys() {
         ("image", image(1 << 20, 8.0)),
         ("noise", noise.clone()),
         ("lines", noise[..1 << 12].repeat(1 << 8)),
-        ("labels", (0..1_u32 << 18).flat_map(|i| (i / 50).to_le_bytes()).collect()),
+        (
+            "labels",
+            (0..1_u32 << 18)
+                .flat_map(|i| (i / 50).to_le_bytes())
+                .collect(),
+        ),
         ("small", noise[..100_000].to_vec()),
     ] {
         for level in [1, 3, -1, 2] {
-            let codec = Zstd { level, checksum: false };
+            let codec = Zstd {
+                level,
+                checksum: false,
+            };
             let frame = encoded(&codec, &src, &mut workspace);
             assert!(frame == library(&src, level), "{what}, level {level}");
         }
@@ -64,19 +83,38 @@ fn every_level_is_the_librarys() {
 #[test]
 fn a_frame_is_decoded_as_far_as_is_wanted() {
     let mut workspace = Workspace::new();
-    let src = [image(1 << 20, 8.0), vec![7; 1 << 20], b"and more ".repeat(50_000)].concat();
+    let src = [
+        image(1 << 20, 8.0),
+        vec![7; 1 << 20],
+        b"and more ".repeat(50_000),
+    ]
+    .concat();
     for level in [1, 3] {
         let frame = library(&src, level);
-        for n in [0, 1, 300_000, 1 << 20, 1 << 21, (1 << 21) + 1, src.len() - MIN_LEFT_OUT_BYTES] {
+        for n in [
+            0,
+            1,
+            300_000,
+            1 << 20,
+            1 << 21,
+            (1 << 21) + 1,
+            src.len() - MIN_LEFT_OUT_BYTES,
+        ] {
             let mut out = vec![0xa5; src.len()];
             let done = LEVEL_1.decode_start(&frame, n, &mut out, &mut workspace);
             assert!(done.expect("it decodes"), "{n}");
             assert!(out[..n] == src[..n], "{n}");
             if n < 1 << 20 {
-                assert!(out[n + (3 * STEP_BYTES).max(BLOCK_BYTES) * 2..].iter().all(|&byte| byte == 0xa5));
+                assert!(
+                    out[n + (3 * STEP_BYTES).max(BLOCK_BYTES) * 2..]
+                        .iter()
+                        .all(|&byte| byte == 0xa5)
+                );
             }
             // The same context decodes another frame, and another context decodes all of it.
-            LEVEL_1.decode(&frame, Dst::Exact(&mut out), &mut workspace).expect("it decodes");
+            LEVEL_1
+                .decode(&frame, Dst::Exact(&mut out), &mut workspace)
+                .expect("it decodes");
             assert!(out == src);
         }
     }
@@ -102,14 +140,22 @@ fn the_start_of_a_frame_is_decoded_whatever_its_window() {
     let mut out = vec![0; src.len()];
     for window_log in [17, 20, 27, 28, 30, 31] {
         if u32::from(window_log) > MAX_WINDOW_LOG {
-            let done =
-                LEVEL_1.decode(&raw_frame(window_log, &src), Dst::Exact(&mut out), &mut Workspace::new());
-            assert!(matches!(done, Err(CodecError::OutOfMemory { .. })), "window log {window_log}");
+            let done = LEVEL_1.decode(
+                &raw_frame(window_log, &src),
+                Dst::Exact(&mut out),
+                &mut Workspace::new(),
+            );
+            assert!(
+                matches!(done, Err(CodecError::OutOfMemory { .. })),
+                "window log {window_log}"
+            );
             continue;
         }
         let frame = raw_frame(window_log, &src);
         let mut workspace = Workspace::new();
-        LEVEL_1.decode(&frame, Dst::Exact(&mut out), &mut workspace).expect("it decodes");
+        LEVEL_1
+            .decode(&frame, Dst::Exact(&mut out), &mut workspace)
+            .expect("it decodes");
         assert!(out == src, "window log {window_log}");
         out.fill(0xa5);
         let done = LEVEL_1.decode_start(&frame, 300_000, &mut out, &mut workspace);
@@ -121,7 +167,9 @@ fn the_start_of_a_frame_is_decoded_whatever_its_window() {
     }
     // A larger one is an error either way.
     let frame = raw_frame(32, &src);
-    LEVEL_1.decode(&frame, Dst::Exact(&mut out), &mut Workspace::new()).expect_err("too large a window");
+    LEVEL_1
+        .decode(&frame, Dst::Exact(&mut out), &mut Workspace::new())
+        .expect_err("too large a window");
     let done = LEVEL_1.decode_start(&frame, 300_000, &mut out, &mut Workspace::new());
     assert!(!done.expect("left to the whole"));
 }
@@ -143,13 +191,25 @@ fn a_frame_is_decoded_whole_where_that_is_needed() {
     let src = image(1 << 20, 8.0);
     let mut out = vec![0; src.len()];
     let mut start = |frame: &[u8], n: usize, out: &mut [u8]| {
-        LEVEL_1.decode_start(frame, n, out, &mut workspace).map_err(|error| error.to_string())
+        LEVEL_1
+            .decode_start(frame, n, out, &mut workspace)
+            .map_err(|error| error.to_string())
     };
     let frame = library(&src, 1);
-    assert_eq!(start(&frame, src.len() - MIN_LEFT_OUT_BYTES + 1, &mut out), Ok(false));
+    assert_eq!(
+        start(&frame, src.len() - MIN_LEFT_OUT_BYTES + 1, &mut out),
+        Ok(false)
+    );
     let halves = [library(&src[..1 << 20], 1), library(&src[1 << 20..], 1)].concat();
     assert_eq!(start(&halves, 100, &mut out), Ok(false));
-    let with_checksum = encoded(&Zstd { level: 1, checksum: true }, &src, &mut Workspace::new());
+    let with_checksum = encoded(
+        &Zstd {
+            level: 1,
+            checksum: true,
+        },
+        &src,
+        &mut Workspace::new(),
+    );
     assert_eq!(start(&with_checksum, 100, &mut out), Ok(false));
     assert!(start(&frame[..frame.len() - 1], 100, &mut out).is_err());
     // Damage before the end of the wanted part.
@@ -157,6 +217,8 @@ fn a_frame_is_decoded_whole_where_that_is_needed() {
     broken[12..200].fill(0xff);
     assert!(start(&broken, 100_000, &mut out).is_err());
     // The context is still usable.
-    LEVEL_1.decode(&frame, Dst::Exact(&mut out), &mut workspace).expect("it decodes");
+    LEVEL_1
+        .decode(&frame, Dst::Exact(&mut out), &mut workspace)
+        .expect("it decodes");
     assert!(out == src);
 }

@@ -1,4 +1,5 @@
-//! What the workloads share: their input and output, other processes, arrays, and ways to run a future.
+//! What the workloads share: their input and output, other processes, arrays, and ways to run a
+//! future.
 
 pub(crate) mod drive;
 pub(crate) mod foreign_writer;

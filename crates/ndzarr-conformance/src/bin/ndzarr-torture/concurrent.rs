@@ -1,4 +1,5 @@
-//! Several writers at the same time: threads, processes, hosts and other libraries; and their readers.
+//! Several writers at the same time: threads, processes, hosts and other libraries; and their
+//! readers.
 
 pub(crate) mod appends;
 pub(crate) mod attributes;

@@ -43,23 +43,39 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
     let mut failed = 0;
     let begin = Instant::now();
     for seed in seeds(torture) {
-        if torture.duration.is_some_and(|duration| begin.elapsed() >= duration) || failed == SHOWN {
+        if torture
+            .duration
+            .is_some_and(|duration| begin.elapsed() >= duration)
+            || failed == SHOWN
+        {
             break;
         }
         n += 1;
-        let Err(why) = history(torture, seed, &torture.without, &log, &mut tally) else { continue };
+        let Err(why) = history(torture, seed, &torture.without, &log, &mut tally) else {
+            continue;
+        };
         failed += 1;
         report(torture, seed, &why, &log)?;
     }
     log.lock().unwrap_or_else(PoisonError::into_inner).since = None;
-    table.row("histories that end with other elements", failed, format!("of {n} histories"), Expect::None)?;
+    table.row(
+        "histories that end with other elements",
+        failed,
+        format!("of {n} histories"),
+        Expect::None,
+    )?;
     table.row("  their calls", tally.calls, "", Expect::Anything)?;
     table.row("  calls given up", tally.dropped, "", Expect::Anything)?;
-    table.row("  calls that failed, as they should", tally.refused, "", Expect::Anything)
+    table.row(
+        "  calls that failed, as they should",
+        tally.refused,
+        "",
+        Expect::Anything,
+    )
 }
 
-/// The seed that was asked for; or as many as there is time for, others in each run; or the same ones in
-/// every run.
+/// The seed that was asked for; or as many as there is time for, others in each run; or the same
+/// ones in every run.
 fn seeds(torture: &Torture) -> Box<dyn Iterator<Item = u64>> {
     match (torture.seed, torture.duration) {
         (Some(seed), _) => Box::new(std::iter::once(seed)),
@@ -82,7 +98,10 @@ struct Log {
 
 impl Log {
     fn text(&self) -> String {
-        self.lines.iter().map(|line| format!("    {line}\n")).collect()
+        self.lines
+            .iter()
+            .map(|line| format!("    {line}\n"))
+            .collect()
     }
 }
 
@@ -95,8 +114,13 @@ fn history(
     tally: &mut Tally,
 ) -> Checked {
     let folder = tempfile::tempdir_in(&torture.quick_folder).map_err(|error| error.to_string())?;
-    *log.lock().unwrap_or_else(PoisonError::into_inner) = Log { seed, ..Log::default() };
-    let result = catch_unwind(AssertUnwindSafe(|| steps(folder.path(), seed, without, log, tally)));
+    *log.lock().unwrap_or_else(PoisonError::into_inner) = Log {
+        seed,
+        ..Log::default()
+    };
+    let result = catch_unwind(AssertUnwindSafe(|| {
+        steps(folder.path(), seed, without, log, tally)
+    }));
     result.unwrap_or_else(|_| Err("it panics".to_owned()))
 }
 
@@ -125,7 +149,9 @@ fn steps(
     // Anything still pending would be visible now.
     if machine.tally.dropped > 0 {
         thread::sleep(Duration::from_millis(2));
-        machine.check().map_err(|why| format!("at the end: {why}"))?;
+        machine
+            .check()
+            .map_err(|why| format!("at the end: {why}"))?;
     }
     tally.add(&machine.tally);
     Ok(())
@@ -140,27 +166,36 @@ fn report(torture: &Torture, seed: u64, why: &str, log: &Arc<Mutex<Log>>) -> Out
         let mut fewer = without.clone();
         // The order of threads differs each time.
         let again = fewer.insert(step)
-            && (0..3).any(|_| match history(torture, seed, &fewer, log, &mut Tally::default()) {
-                Ok(()) => false,
-                Err(other) => {
-                    why = other;
-                    true
-                }
-            });
+            && (0..3).any(
+                |_| match history(torture, seed, &fewer, log, &mut Tally::default()) {
+                    Ok(()) => false,
+                    Err(other) => {
+                        why = other;
+                        true
+                    }
+                },
+            );
         if again {
             without = fewer;
             shown = log.lock().unwrap_or_else(PoisonError::into_inner).text();
         }
     }
     let mut err = std::io::stderr().lock();
-    writeln!(err, "history {seed}: {why}\n{shown}    again: {}", again(seed, &without))?;
+    writeln!(
+        err,
+        "history {seed}: {why}\n{shown}    again: {}",
+        again(seed, &without)
+    )?;
     Ok(())
 }
 
 fn again(seed: u64, without: &BTreeSet<usize>) -> String {
     let left_out: Vec<String> = without.iter().map(usize::to_string).collect();
-    let left_out =
-        if left_out.is_empty() { String::new() } else { format!(" --without {}", left_out.join(",")) };
+    let left_out = if left_out.is_empty() {
+        String::new()
+    } else {
+        format!(" --without {}", left_out.join(","))
+    };
     format!("cargo xtask torture --only histories --seed {seed}{left_out}")
 }
 
@@ -179,7 +214,10 @@ fn watch(log: &Arc<Mutex<Log>>, torture: &Torture) {
             let text = log.text();
             let seed = log.seed;
             let again = again(seed, &BTreeSet::new());
-            let _ = writeln!(std::io::stderr(), "history {seed} does not end\n{text}    again: {again}");
+            let _ = writeln!(
+                std::io::stderr(),
+                "history {seed} does not end\n{text}    again: {again}"
+            );
             for folder in folders {
                 let _ = std::fs::remove_dir_all(folder);
             }

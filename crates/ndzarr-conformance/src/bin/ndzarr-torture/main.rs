@@ -50,8 +50,8 @@ struct Arguments {
     /// time.
     #[arg(long, value_name = "MINUTES")]
     histories_for: Option<u64>,
-    /// For how many seconds writers and readers use a server with faults, after a fifth of that without
-    /// any. Default: 60, or 6 in the short form.
+    /// For how many seconds writers and readers use a server with faults, after a fifth of that
+    /// without any. Default: 60, or 6 in the short form.
     #[arg(long, value_name = "SECONDS")]
     soak_for: Option<u64>,
     /// Run only this history.
@@ -69,8 +69,8 @@ struct Arguments {
     /// The script that drives them.
     #[arg(long, value_name = "FILE")]
     peer_script: Option<PathBuf>,
-    /// A folder, and two folders where it is mounted, each by a host of its own: for the workload `hosts`,
-    /// instead of sshfs.
+    /// A folder, and two folders where it is mounted, each by a host of its own: for the workload
+    /// `hosts`, instead of sshfs.
     #[arg(long, value_name = "FOLDER", num_args = 3)]
     mounted: Vec<PathBuf>,
     /// The task of a process started by this program.
@@ -102,7 +102,11 @@ const WORKLOADS: &[(&str, Workload)] = &[
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let result = if arguments.worker.is_empty() { run(arguments) } else { worker::work(&arguments.worker) };
+    let result = if arguments.worker.is_empty() {
+        run(arguments)
+    } else {
+        worker::work(&arguments.worker)
+    };
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -118,14 +122,25 @@ fn run(arguments: Arguments) -> Outcome {
     let given = arguments.folder.clone();
     let folder = temporary(&given.clone().unwrap_or_else(std::env::temp_dir))?;
     let quick = given.unwrap_or_else(|| {
-        if shared_memory.is_dir() { shared_memory.to_owned() } else { std::env::temp_dir() }
+        if shared_memory.is_dir() {
+            shared_memory.to_owned()
+        } else {
+            std::env::temp_dir()
+        }
     });
     let quick_folder = temporary(&quick)?;
-    let duration = arguments.histories_for.map(|minutes| Duration::from_secs(60 * minutes));
+    let duration = arguments
+        .histories_for
+        .map(|minutes| Duration::from_secs(60 * minutes));
     // In a virtual machine a minute is longer.
     let is_short = arguments.minute && arguments.mounted.is_empty();
     let usual = Duration::from_secs(if is_short { 10 * 60 } else { 30 * 60 });
-    let soak = Duration::from_secs(arguments.soak_for.unwrap_or(if arguments.minute { 6 } else { 60 }));
+    let soak =
+        Duration::from_secs(
+            arguments
+                .soak_for
+                .unwrap_or(if arguments.minute { 6 } else { 60 }),
+        );
     watch(
         usual + duration.unwrap_or_default() + 2 * soak,
         [folder.path().to_owned(), quick_folder.path().to_owned()],
@@ -149,7 +164,11 @@ fn run(arguments: Arguments) -> Outcome {
     };
     let mut table = Table::new();
     for &(name, workload) in WORKLOADS {
-        if arguments.only.as_ref().is_some_and(|only| !name.contains(only)) {
+        if arguments
+            .only
+            .as_ref()
+            .is_some_and(|only| !name.contains(only))
+        {
             continue;
         }
         let start = Instant::now();
@@ -164,7 +183,9 @@ fn run(arguments: Arguments) -> Outcome {
 }
 
 fn temporary(folder: &Path) -> io::Result<tempfile::TempDir> {
-    tempfile::Builder::new().prefix("ndzarr-torture-").tempdir_in(folder)
+    tempfile::Builder::new()
+        .prefix("ndzarr-torture-")
+        .tempdir_in(folder)
 }
 
 /// Ends this process, and with it the workers, when it hangs: writers that wait for each other are

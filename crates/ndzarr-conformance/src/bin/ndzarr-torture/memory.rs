@@ -22,7 +22,11 @@ pub(crate) enum Scale {
 
 impl Scale {
     pub(crate) fn parse(name: &str) -> Self {
-        if name == "full" { Self::Full } else { Self::Minute }
+        if name == "full" {
+            Self::Full
+        } else {
+            Self::Minute
+        }
     }
 
     fn name(self) -> &'static str {
@@ -30,20 +34,36 @@ impl Scale {
     }
 
     fn shape(self) -> [u64; 3] {
-        if self == Self::Full { [1024, 1024, 1024] } else { [512, 512, 512] }
+        if self == Self::Full {
+            [1024, 1024, 1024]
+        } else {
+            [512, 512, 512]
+        }
     }
 
     fn unit(self) -> [u64; 3] {
-        if self == Self::Full { [16, 1024, 1024] } else { [8, 512, 512] }
+        if self == Self::Full {
+            [16, 1024, 1024]
+        } else {
+            [8, 512, 512]
+        }
     }
 
     /// A 64th of a unit.
     fn inner(self) -> [u64; 3] {
-        if self == Self::Full { [16, 128, 128] } else { [8, 64, 64] }
+        if self == Self::Full {
+            [16, 128, 128]
+        } else {
+            [8, 64, 64]
+        }
     }
 
     fn large_shard(self) -> [u64; 3] {
-        if self == Self::Full { [256, 1024, 1024] } else { [64, 1024, 1024] }
+        if self == Self::Full {
+            [256, 1024, 1024]
+        } else {
+            [64, 1024, 1024]
+        }
     }
 
     /// The guarantee, in MiB: for each thread a unit and its encoded form, the caller's own unit,
@@ -62,7 +82,11 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
     if !cfg!(target_os = "linux") {
         return send_line("   did not run: only Linux tells the peak memory of a process");
     }
-    let scale = if torture.minute { Scale::Minute } else { Scale::Full };
+    let scale = if torture.minute {
+        Scale::Minute
+    } else {
+        Scale::Full
+    };
     let all = [Layout::V3, Layout::V3Shards, Layout::V2, Layout::N5];
     for layout in all.into_iter().take(if torture.minute { 2 } else { 4 }) {
         let root = torture.folder.join(format!("memory-{layout}"));
@@ -74,18 +98,34 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
             if torture.minute && what == "fill" {
                 continue;
             }
-            let words = ["memory", what, layout.name(), &root.to_string_lossy(), scale.name()];
+            let words = [
+                "memory",
+                what,
+                layout.name(),
+                &root.to_string_lossy(),
+                scale.name(),
+            ];
             let mut worker = Worker::start(&words)?;
             let peak = worker.receive_number()?;
             worker.end()?;
-            let name = format!("MiB of memory, {} of {} MiB {verb}", layout.unit(), mib(scale.unit()));
+            let name = format!(
+                "MiB of memory, {} of {} MiB {verb}",
+                layout.unit(),
+                mib(scale.unit())
+            );
             let of = format!("for {} MiB", mib(scale.shape()));
             table.row(name, peak, of, Expect::AtMost(scale.limit()))?;
         }
         std::fs::remove_dir_all(&root)?;
     }
     let root = torture.folder.join("memory-large-shard");
-    let words = ["memory", "large-shard", Layout::V3Shards.name(), &root.to_string_lossy(), scale.name()];
+    let words = [
+        "memory",
+        "large-shard",
+        Layout::V3Shards.name(),
+        &root.to_string_lossy(),
+        scale.name(),
+    ];
     let mut worker = Worker::start(&words)?;
     let peak = worker.receive_number()?;
     worker.end()?;
@@ -93,7 +133,11 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
     table.row(
         "MiB of memory, ShardWriter of one v3 shard",
         peak,
-        format!("for {0} MiB, of which {1} stored", mib(scale.large_shard()), mib(scale.large_shard()) / 2),
+        format!(
+            "for {0} MiB, of which {1} stored",
+            mib(scale.large_shard()),
+            mib(scale.large_shard()) / 2
+        ),
         Expect::AtMost(64),
     )
 }
@@ -102,7 +146,10 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
 fn write_large_shard(layout: Layout, root: &Path, scale: Scale) -> Outcome {
     let shape = scale.large_shard();
     let inner = scale.inner();
-    let builder = layout.builder(&shape, &shape).chunks(inner).codecs([codec::zstd(1)]);
+    let builder = layout
+        .builder(&shape, &shape)
+        .chunks(inner)
+        .codecs([codec::zstd(1)]);
     let array = builder.create((root, "a"))?;
     let writer = array.shard_writer(&[0, 0, 0])?;
     let mut random = Random::seeded("large shard");
@@ -129,8 +176,15 @@ pub(crate) fn work(what: &str, layout: Layout, root: &Path, scale: Scale) -> Out
     let array = match what {
         "read" => crate::common::layout::open(root)?,
         _ => {
-            let builder = layout.builder(&scale.shape(), &scale.unit()).overwrite().codecs([codec::zstd(1)]);
-            let builder = if layout.has_shards() { builder.chunks(scale.inner()) } else { builder };
+            let builder = layout
+                .builder(&scale.shape(), &scale.unit())
+                .overwrite()
+                .codecs([codec::zstd(1)]);
+            let builder = if layout.has_shards() {
+                builder.chunks(scale.inner())
+            } else {
+                builder
+            };
             builder.create((root, "a"))?
         }
     };
@@ -145,7 +199,9 @@ pub(crate) fn work(what: &str, layout: Layout, root: &Path, scale: Scale) -> Out
 fn through(array: &Array<u32>, what: &str, scale: Scale) -> Outcome {
     let shape = scale.shape();
     let extent = scale.unit();
-    let mut unit = Array3::from_shape_fn(extent.map(|n| n as usize), |(z, y, x)| (z + y / 8 + x / 64) as u32);
+    let mut unit = Array3::from_shape_fn(extent.map(|n| n as usize), |(z, y, x)| {
+        (z + y / 8 + x / 64) as u32
+    });
     for i in 0..shape[0] / extent[0] {
         let region = [i * extent[0]..(i + 1) * extent[0], 0..shape[1], 0..shape[2]];
         unit[[0, 0, 0]] = i as u32;
@@ -165,7 +221,10 @@ fn through(array: &Array<u32>, what: &str, scale: Scale) -> Outcome {
 /// The peak memory of this process, in MiB.
 fn peak() -> Outcome<u64> {
     let status = std::fs::read_to_string("/proc/self/status")?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).ok_or("no VmHWM")?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .ok_or("no VmHWM")?;
     let kib: u64 = line.trim().trim_end_matches("kB").trim().parse()?;
     Ok(kib.div_ceil(1024))
 }

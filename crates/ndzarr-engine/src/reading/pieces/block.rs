@@ -61,26 +61,55 @@ impl<'t> Block<'t> {
     /// The chunks that overlap a region.
     pub(super) fn new(grid: &ChunkGrid, region: Region, tile: Box<dyn Tile + 't>) -> Self {
         let counts = grid.overlaps(&region).counts();
-        Self { region, counts, picked: None, tile }
+        Self {
+            region,
+            counts,
+            picked: None,
+            tile,
+        }
     }
 
     /// Only these chunks of a region; there are some.
-    pub(super) fn of_picked(region: Region, chunks: PickedChunks, tile: Box<dyn Tile + 't>) -> Self {
+    pub(super) fn of_picked(
+        region: Region,
+        chunks: PickedChunks,
+        tile: Box<dyn Tile + 't>,
+    ) -> Self {
         let counts = chunks.counts();
-        let picked = BlockChunks { chunks: Arc::new(chunks), first: vec![0; counts.len()] };
-        Self { region, counts, picked: Some(picked), tile }
+        let picked = BlockChunks {
+            chunks: Arc::new(chunks),
+            first: vec![0; counts.len()],
+        };
+        Self {
+            region,
+            counts,
+            picked: Some(picked),
+            tile,
+        }
     }
 
     pub(super) fn len(&self) -> u64 {
-        self.counts.iter().fold(1u64, |len, &n| len.saturating_mul(n))
+        self.counts
+            .iter()
+            .fold(1u64, |len, &n| len.saturating_mul(n))
     }
 
     /// Both sides of a cut, or the only piece.
     pub(super) fn cut(self, grid: &ChunkGrid, cut: Cut) -> Vec<Entry<'t>> {
         let Some(axis) = self.counts.iter().position(|&n| n > 1) else {
             let (region, tile) = self.narrowed(grid);
-            let piece = |overlap| Entry::Piece(Piece { overlap, output: Output::Tile(tile) });
-            return grid.overlaps(&region).next().map(piece).into_iter().collect();
+            let piece = |overlap| {
+                Entry::Piece(Piece {
+                    overlap,
+                    output: Output::Tile(tile),
+                })
+            };
+            return grid
+                .overlaps(&region)
+                .next()
+                .map(piece)
+                .into_iter()
+                .collect();
         };
         let n = self.counts[axis];
         let before = match cut {
@@ -88,19 +117,35 @@ impl<'t> Block<'t> {
             Cut::At(End::Back) => n - 1,
             Cut::Before(piece) => (piece / (self.len() / n).max(1)).clamp(1, n - 1),
         };
-        let at = grid.range_along(axis, self.chunk(grid, axis, before - 1)).end;
+        let at = grid
+            .range_along(axis, self.chunk(grid, axis, before - 1))
+            .end;
         let mut counts_after = self.counts.clone();
         counts_after[axis] = n - before;
         let mut picked_after = self.picked.clone();
         if let Some(picked) = &mut picked_after {
             picked.first[axis] += before;
         }
-        let Self { region, mut counts, picked, tile } = self;
+        let Self {
+            region,
+            mut counts,
+            picked,
+            tile,
+        } = self;
         counts[axis] = before;
         let [(region, tile), (region_after, tile_after)] = split(&region, tile, axis, at);
-        let front = Self { region, counts, picked, tile };
-        let back =
-            Self { region: region_after, counts: counts_after, picked: picked_after, tile: tile_after };
+        let front = Self {
+            region,
+            counts,
+            picked,
+            tile,
+        };
+        let back = Self {
+            region: region_after,
+            counts: counts_after,
+            picked: picked_after,
+            tile: tile_after,
+        };
         vec![Entry::Block(front), Entry::Block(back)]
     }
 
@@ -116,8 +161,16 @@ impl<'t> Block<'t> {
     fn narrowed(self, grid: &ChunkGrid) -> (Region, Box<dyn Tile + 't>) {
         let has_gaps = self.picked.is_some();
         let chunk = |axis| grid.range_along(axis, self.chunk(grid, axis, 0));
-        let chunks: Vec<_> = if has_gaps { (0..self.counts.len()).map(chunk).collect() } else { Vec::new() };
-        let Self { mut region, mut tile, .. } = self;
+        let chunks: Vec<_> = if has_gaps {
+            (0..self.counts.len()).map(chunk).collect()
+        } else {
+            Vec::new()
+        };
+        let Self {
+            mut region,
+            mut tile,
+            ..
+        } = self;
         for (axis, chunk) in chunks.into_iter().enumerate() {
             if region.ranges()[axis].start < chunk.start {
                 [_, (region, tile)] = split(&region, tile, axis, chunk.start);

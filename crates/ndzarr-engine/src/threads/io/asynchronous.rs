@@ -29,7 +29,11 @@ pub(crate) struct AsyncIo<'r> {
 
 impl<'r> AsyncIo<'r> {
     pub(crate) fn new(store: &'r dyn AsyncStore, options: &'r RunOptions) -> Self {
-        Self { store, options, bytes: Budget::new(options.bytes_in_flight) }
+        Self {
+            store,
+            options,
+            bytes: Budget::new(options.bytes_in_flight),
+        }
     }
 
     /// A place among the requests of all calls that share the limit. It is the last thing that a
@@ -58,7 +62,10 @@ impl Io for AsyncIo<'_> {
     }
 
     fn merging(&self) -> RangeMerging {
-        RangeMerging { piece: None, ..self.store.range_merging() }
+        RangeMerging {
+            piece: None,
+            ..self.store.range_merging()
+        }
     }
 
     fn blocking(&self) -> Option<&dyn Store> {
@@ -82,7 +89,12 @@ impl Io for AsyncIo<'_> {
         self.store.fetch(fetch).await
     }
 
-    async fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, EngineCause> {
+    async fn put(
+        &self,
+        key: &Key,
+        parts: &[Bytes],
+        only_if: Precondition,
+    ) -> Result<Put, EngineCause> {
         let _request = self.request().await;
         check_cancel(self.options.cancel.as_ref())?;
         Ok(self.store.put(key, parts, only_if).await?)
@@ -98,7 +110,10 @@ impl Io for AsyncIo<'_> {
         let _request = self.request().await;
         // In a single request, which many of these stores support.
         let keys = self.store.list_prefix(prefix).await?;
-        Ok((keys.iter().map(|key| key.as_str().to_owned()).collect(), Vec::new()))
+        Ok((
+            keys.iter().map(|key| key.as_str().to_owned()).collect(),
+            Vec::new(),
+        ))
     }
 
     fn lanes(&self) -> usize {
@@ -139,8 +154,15 @@ impl Io for AsyncIo<'_> {
         }
     }
 
-    async fn encode(&self, job: &EncodeJob, source: &dyn Source) -> Result<Option<Vec<u8>>, EngineCause> {
+    async fn encode(
+        &self,
+        job: &EncodeJob,
+        source: &dyn Source,
+    ) -> Result<Option<Vec<u8>>, EngineCause> {
         let (job, owned) = job.detach(source)?;
-        on_pool(Queue::COMPUTE, move || with_workspace(|workspace| job.run(&*owned, workspace))).await
+        on_pool(Queue::COMPUTE, move || {
+            with_workspace(|workspace| job.run(&*owned, workspace))
+        })
+        .await
     }
 }

@@ -45,12 +45,22 @@ struct Writers {
 
 impl<'r> BlockingIo<'r> {
     pub(crate) fn new(store: &'r dyn Store, options: &'r RunOptions) -> Self {
-        Self { store, options, threads: n_threads(options.threads), writers: None }
+        Self {
+            store,
+            options,
+            threads: n_threads(options.threads),
+            writers: None,
+        }
     }
 
     /// For a chunk whose neighbours are in progress as well.
     pub(crate) fn one_thread(store: &'r dyn Store, options: &'r RunOptions) -> Self {
-        Self { store, options, threads: 1, writers: None }
+        Self {
+            store,
+            options,
+            threads: 1,
+            writers: None,
+        }
     }
 
     /// For a write: with `n_writers` threads at least, if the store's writes wait.
@@ -99,20 +109,32 @@ impl Io for BlockingIo<'_> {
         with_files(|| self.store.fetch(fetch))
     }
 
-    async fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, EngineCause> {
+    async fn put(
+        &self,
+        key: &Key,
+        parts: &[Bytes],
+        only_if: Precondition,
+    ) -> Result<Put, EngineCause> {
         let put = || with_files(|| self.store.put(key, parts, only_if.clone()));
         publishing(self.options.cancel.as_ref(), put)
     }
 
     async fn erase(&self, key: &Key, only_if: Precondition) -> Result<Put, EngineCause> {
-        publishing(self.options.cancel.as_ref(), || with_files(|| self.store.erase(key, only_if.clone())))
+        publishing(self.options.cancel.as_ref(), || {
+            with_files(|| self.store.erase(key, only_if.clone()))
+        })
     }
 
     async fn list(&self, prefix: &Prefix) -> Result<(Vec<String>, Vec<String>), StoreError> {
         // Folder by folder, so that few names are in memory.
         let DirListing { keys, mut prefixes } = with_files(|| self.store.list_dir(prefix))?;
         prefixes.extend(with_files(|| self.store.links_up(prefix))?);
-        Ok((keys.into_iter().map(|name| format!("{prefix}{name}")).collect(), prefixes))
+        Ok((
+            keys.into_iter()
+                .map(|name| format!("{prefix}{name}"))
+                .collect(),
+            prefixes,
+        ))
     }
 
     fn lanes(&self) -> usize {
@@ -121,7 +143,11 @@ impl Io for BlockingIo<'_> {
 
     fn inner_lanes(&self, n_chunks: u64) -> usize {
         // A call on many chunks runs them in parallel; one on few shards, their inner chunks.
-        if n_chunks >= 4 * self.threads as u64 { 1 } else { self.threads }
+        if n_chunks >= 4 * self.threads as u64 {
+            1
+        } else {
+            self.threads
+        }
     }
 
     fn for_each<'a, S, E, F>(
@@ -158,7 +184,11 @@ impl Io for BlockingIo<'_> {
         damage.run(job)
     }
 
-    async fn encode(&self, job: &EncodeJob, source: &dyn Source) -> Result<Option<Vec<u8>>, EngineCause> {
+    async fn encode(
+        &self,
+        job: &EncodeJob,
+        source: &dyn Source,
+    ) -> Result<Option<Vec<u8>>, EngineCause> {
         with_workspace(|workspace| job.run(source, workspace))
     }
 }

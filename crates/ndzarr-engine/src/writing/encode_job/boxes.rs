@@ -43,14 +43,27 @@ mod tests {
         let mut next = range.start;
         for_each_box(extent, range.clone(), |at, start, len| {
             assert_eq!(at, next, "{extent:?} {range:?}");
-            let place: usize = start.iter().zip(&strides).map(|(i, stride)| i * *stride as usize).sum();
+            let place: usize = start
+                .iter()
+                .zip(&strides)
+                .map(|(i, stride)| i * *stride as usize)
+                .sum();
             assert_eq!(at, place, "{extent:?} {range:?}");
-            assert!(start.iter().zip(len).zip(extent).all(|((start, len), n)| *len > 0 && start + len <= *n));
+            assert!(
+                start
+                    .iter()
+                    .zip(len)
+                    .zip(extent)
+                    .all(|((start, len), n)| *len > 0 && start + len <= *n)
+            );
             // The distance from the first element to the last matches their numbers: nothing
             // between is left out.
             let n: usize = len.iter().product();
-            let last: usize =
-                len.iter().zip(&strides).map(|(len, stride)| (len - 1) * *stride as usize).sum();
+            let last: usize = len
+                .iter()
+                .zip(&strides)
+                .map(|(len, stride)| (len - 1) * *stride as usize)
+                .sum();
             assert_eq!(last + 1, n, "{extent:?} {range:?}");
             lens.push(len.to_vec());
             next += n;
@@ -61,7 +74,14 @@ mod tests {
 
     #[test]
     fn boxes_cover_each_range_in_its_order() {
-        for extent in [&[12][..], &[3, 4], &[1, 5], &[5, 1, 2], &[2, 3, 4], &[2, 1, 3, 2]] {
+        for extent in [
+            &[12][..],
+            &[3, 4],
+            &[1, 5],
+            &[5, 1, 2],
+            &[2, 3, 4],
+            &[2, 1, 3, 2],
+        ] {
             let n: usize = extent.iter().product();
             for start in 0..=n {
                 for end in start..=n {
@@ -75,7 +95,10 @@ mod tests {
     #[test]
     fn boxes_are_as_large_as_can_be() {
         assert_eq!(check(&[128, 128, 128], 1 << 17..1 << 18), [[8, 128, 128]]);
-        assert_eq!(check(&[4, 10, 10], 95..327), [[1, 1, 5], [2, 10, 10], [1, 2, 10], [1, 1, 7]]);
+        assert_eq!(
+            check(&[4, 10, 10], 95..327),
+            [[1, 1, 5], [2, 10, 10], [1, 2, 10], [1, 1, 7]]
+        );
         assert_eq!(check(&[2, 3], 2..2), [[0usize; 2]; 0]);
     }
 }

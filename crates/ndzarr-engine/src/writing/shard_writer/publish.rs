@@ -3,7 +3,9 @@
 use std::ops::Range;
 
 use ndzarr_codec::ShardBuilder;
-use ndzarr_store::{Fetch, Fetched, Of, Pin, Precondition, Put, Store, StoreError, Temporary, Want};
+use ndzarr_store::{
+    Fetch, Fetched, Of, Pin, Precondition, Put, Store, StoreError, Temporary, Want,
+};
 
 use super::{InnerState, ShardWriter};
 use crate::chunked::Outside;
@@ -45,10 +47,12 @@ impl ShardWriter {
         let done = match (turn, &store) {
             (Some(turn), _) => self.finish_locked(turn),
             (None, AnyStore::Blocking(store)) => {
-                self.finish_on_condition(&BlockingIo::one_thread(&**store, &options)).await
+                self.finish_on_condition(&BlockingIo::one_thread(&**store, &options))
+                    .await
             }
             (None, AnyStore::Async(store)) => {
-                self.finish_on_condition(&AsyncIo::new(&**store, &options)).await
+                self.finish_on_condition(&AsyncIo::new(&**store, &options))
+                    .await
             }
         };
         Ok(done.map_err(|cause| self.at(cause))?)
@@ -56,11 +60,21 @@ impl ShardWriter {
 
     /// The shard's lock, if the store has locks.
     fn turn(&self, store: &dyn Store) -> Result<Option<Turn>, EngineCause> {
-        match Turn::take(store, &self.key, Patience::Wait, self.options.cancel.as_ref())? {
+        match Turn::take(
+            store,
+            &self.key,
+            Patience::Wait,
+            self.options.cancel.as_ref(),
+        )? {
             Taken::Turn(turn) => Ok(Some(turn)),
             Taken::Busy => {
                 let what = "the store does not wait for a lock".to_owned();
-                Err(StoreError::Other { action: "lock", key: self.key.to_string(), what }.into())
+                Err(StoreError::Other {
+                    action: "lock",
+                    key: self.key.to_string(),
+                    what,
+                }
+                .into())
             }
             Taken::Unsupported => Ok(None),
         }
@@ -81,14 +95,24 @@ impl ShardWriter {
             return self.publish_spilled(temporary, turn);
         }
         // The store copies what stays, in its order: an index that a reader has stays true for it.
-        let old = remaining.pin.clone().map_or(OldShard::None, OldShard::Pinned);
-        let out = Out::Locked { turn: &mut turn, copied_at_once: COPIED_AT_ONCE };
+        let old = remaining
+            .pin
+            .clone()
+            .map_or(OldShard::None, OldShard::Pinned);
+        let out = Out::Locked {
+            turn: &mut turn,
+            copied_at_once: COPIED_AT_ONCE,
+        };
         let change = self.fill(out, old, &remaining, self.options.fill_chunks)?;
         change.publish(turn, ())
     }
 
     /// Makes the spilled inner chunks the value.
-    fn publish_spilled(&self, temporary: Box<dyn Temporary>, turn: Turn) -> Result<(), EngineCause> {
+    fn publish_spilled(
+        &self,
+        temporary: Box<dyn Temporary>,
+        turn: Turn,
+    ) -> Result<(), EngineCause> {
         let mut shard = ShardBuilder::new(self.layout.clone())?;
         for state in &self.states().list {
             match state {
@@ -96,8 +120,11 @@ impl ShardWriter {
                 InnerState::NotGiven | InnerState::Empty | InnerState::Memory(_) => shard.skip(),
             }
         }
-        let (at, index) =
-            with_workspace(|workspace| self.sharding()?.end(shard, workspace).map_err(EngineCause::from))?;
+        let (at, index) = with_workspace(|workspace| {
+            self.sharding()?
+                .end(shard, workspace)
+                .map_err(EngineCause::from)
+        })?;
         if self.layout.ends_with_index() {
             temporary.append(&index)?;
         } else {
@@ -107,7 +134,11 @@ impl ShardWriter {
     }
 
     async fn finish_on_condition<I: Io>(&self, io: &I) -> Result<(), EngineCause> {
-        let fetch = |of, want| Fetch { key: self.key.clone(), of, want };
+        let fetch = |of, want| Fetch {
+            key: self.key.clone(),
+            of,
+            want,
+        };
         let keeps = self.keeps_any();
         let mut fill_chunks = self.options.fill_chunks;
         loop {
@@ -122,7 +153,11 @@ impl ShardWriter {
                 (Some(pin), _) => Precondition::Current(pin.clone()),
                 (None, _) => Precondition::Absent,
             };
-            let ranges: Vec<Range<u64>> = remaining.places.iter().map(|(_, range)| range.clone()).collect();
+            let ranges: Vec<Range<u64>> = remaining
+                .places
+                .iter()
+                .map(|(_, range)| range.clone())
+                .collect();
             let mut old = OldShard::None;
             if !ranges.is_empty() {
                 let of = remaining.pin.clone().map_or(Of::Any, Of::Snapshot);
@@ -137,7 +172,9 @@ impl ShardWriter {
                 Put::Done(_) => return Ok(()),
                 Put::Conflict => {}
                 // It may check only the condition of a put.
-                Put::Unsupported if matches!(change, KeyChange::Erase) => fill_chunks = FillChunks::Store,
+                Put::Unsupported if matches!(change, KeyChange::Erase) => {
+                    fill_chunks = FillChunks::Store
+                }
                 Put::Unsupported => return Err(EngineCause::NoLocking),
             }
         }
@@ -152,14 +189,22 @@ impl ShardWriter {
         fill_chunks: FillChunks,
     ) -> Result<KeyChange, EngineCause> {
         let chain = self.array.chain();
-        let mut shard = NewShard::new(chain, self.sharding()?, &self.array.shape_of(&self.shard), out, old)?;
+        let mut shard = NewShard::new(
+            chain,
+            self.sharding()?,
+            &self.array.shape_of(&self.shard),
+            out,
+            old,
+        )?;
         let mut places = remaining.places.iter().peekable();
         for number in 0..self.layout.n_chunks() {
             let state = self.states().list[number].clone();
             let stored_at = places.next_if(|(stored, _)| *stored == number);
             match (state, stored_at) {
                 (InnerState::Memory(encoded), _) => shard.add_part(encoded)?,
-                (InnerState::Spilled(at, len), _) => shard.add_part(self.spilled()?.read(at..at + len)?)?,
+                (InnerState::Spilled(at, len), _) => {
+                    shard.add_part(self.spilled()?.read(at..at + len)?)?
+                }
                 (InnerState::NotGiven, Some((_, range))) => shard.keep(range.clone())?,
                 (InnerState::NotGiven | InnerState::Empty, _) => shard.skip(),
             }
@@ -170,7 +215,12 @@ impl ShardWriter {
     fn spilled(&self) -> Result<&dyn Temporary, EngineCause> {
         let what = || "the temporary file is gone".to_owned();
         self.temporary.as_deref().ok_or_else(|| {
-            StoreError::Other { action: "read", key: self.key.to_string(), what: what() }.into()
+            StoreError::Other {
+                action: "read",
+                key: self.key.to_string(),
+                what: what(),
+            }
+            .into()
         })
     }
 
@@ -186,10 +236,14 @@ impl ShardWriter {
     /// The remaining part of the stored shard. It includes inner chunks outside the array, which
     /// another process may have grown, unless it is known that none exist.
     fn remaining(&self, fetched: Fetched) -> Result<Remaining, EngineCause> {
-        let Fetched::Parts { pin, size, parts } = fetched else { return Ok(Remaining::nothing()) };
+        let Fetched::Parts { pin, size, parts } = fetched else {
+            return Ok(Remaining::nothing());
+        };
         let encoded = parts.into_iter().next().ok_or_else(|| no_part(&self.key))?;
         let index = with_workspace(|workspace| {
-            self.sharding()?.decode_index(&encoded, &self.shape, size, workspace).map_err(EngineCause::from)
+            self.sharding()?
+                .decode_index(&encoded, &self.shape, size, workspace)
+                .map_err(EngineCause::from)
         })?;
         let states = self.states();
         let list = &states.list;
@@ -203,7 +257,10 @@ impl ShardWriter {
                 places.push((number, range));
             }
         }
-        Ok(Remaining { pin: Some(pin), places })
+        Ok(Remaining {
+            pin: Some(pin),
+            places,
+        })
     }
 }
 
@@ -216,6 +273,9 @@ struct Remaining {
 
 impl Remaining {
     fn nothing() -> Self {
-        Self { pin: None, places: Vec::new() }
+        Self {
+            pin: None,
+            places: Vec::new(),
+        }
     }
 }

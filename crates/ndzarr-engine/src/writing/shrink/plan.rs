@@ -41,7 +41,10 @@ const MAX_TRIES: u64 = 1 << 20;
 impl<'a> ShrinkPlan<'a> {
     /// From an old shape to that of the array.
     pub(super) fn new(array: &'a ChunkedArray, old_shape: &'a [u64]) -> Self {
-        Self { grid: array.grid(), old_shape }
+        Self {
+            grid: array.grid(),
+            old_shape,
+        }
     }
 
     pub(super) fn n_dims(&self) -> usize {
@@ -57,9 +60,12 @@ impl<'a> ShrinkPlan<'a> {
 
     /// What becomes of a chunk; `None` if it does not change.
     pub(super) fn task(&self, chunk: Vec<u64>) -> Option<Task> {
-        let Some(region) = self.grid.chunk_region(&chunk) else { return Some(Task::Erase(chunk)) };
-        let is_cut =
-            |axis: usize| region.ranges()[axis].end > self.grid.array_shape()[axis] && self.shrinks(axis);
+        let Some(region) = self.grid.chunk_region(&chunk) else {
+            return Some(Task::Erase(chunk));
+        };
+        let is_cut = |axis: usize| {
+            region.ranges()[axis].end > self.grid.array_shape()[axis] && self.shrinks(axis)
+        };
         (0..chunk.len()).any(is_cut).then_some(Task::Trim(chunk))
     }
 
@@ -67,9 +73,12 @@ impl<'a> ShrinkPlan<'a> {
     fn boxes(&self) -> Vec<Vec<Range<u64>>> {
         let now = self.grid.array_shape();
         // The chunks that do not change, and all of the old shape, along each axis.
-        let kept: Vec<u64> = (0..now.len()).map(|axis| self.n_whole_chunks(axis, now[axis])).collect();
-        let all: Vec<u64> =
-            (0..now.len()).map(|axis| self.grid.n_chunks_along(axis, self.old_shape[axis])).collect();
+        let kept: Vec<u64> = (0..now.len())
+            .map(|axis| self.n_whole_chunks(axis, now[axis]))
+            .collect();
+        let all: Vec<u64> = (0..now.len())
+            .map(|axis| self.grid.n_chunks_along(axis, self.old_shape[axis]))
+            .collect();
         let box_after = |axis: usize| {
             let along = |other: usize| match other.cmp(&axis) {
                 Ordering::Less if self.shrinks(other) => 0..kept[other].min(all[other]),
@@ -78,14 +87,21 @@ impl<'a> ShrinkPlan<'a> {
             };
             (0..now.len()).map(along).collect()
         };
-        (0..now.len()).filter(|&axis| self.shrinks(axis)).map(box_after).collect()
+        (0..now.len())
+            .filter(|&axis| self.shrinks(axis))
+            .map(box_after)
+            .collect()
     }
 
     /// The number of chunks that are entirely within the first `n` elements along an axis.
     fn n_whole_chunks(&self, axis: usize, n: u64) -> u64 {
         let overlapping = self.grid.n_chunks_along(axis, n);
         let is_last_cut = overlapping > 0 && self.grid.range_along(axis, overlapping - 1).end > n;
-        if is_last_cut { overlapping - 1 } else { overlapping }
+        if is_last_cut {
+            overlapping - 1
+        } else {
+            overlapping
+        }
     }
 
     /// The number of chunks to try if they cannot be listed.
@@ -103,7 +119,10 @@ impl<'a> ShrinkPlan<'a> {
     }
 
     pub(super) fn cannot_list(&self) -> EngineError {
-        EngineCause::CannotList { n_chunks: self.n_tries() }.into()
+        EngineCause::CannotList {
+            n_chunks: self.n_tries(),
+        }
+        .into()
     }
 
     /// Every chunk that may be affected; `None` if they are too many.
@@ -114,7 +133,8 @@ impl<'a> ShrinkPlan<'a> {
             Some(indices.overlaps(&Region::new(ranges)))
         };
         let overlaps = self.boxes().into_iter().filter_map(all_below).flatten();
-        self.enumerate_is_possible().then(|| overlaps.filter_map(|overlap| self.task(overlap.chunk)))
+        self.enumerate_is_possible()
+            .then(|| overlaps.filter_map(|overlap| self.task(overlap.chunk)))
     }
 }
 
@@ -140,7 +160,10 @@ mod tests {
     fn enumerating_finds_what_looking_at_every_chunk_finds() {
         for (now, chunks, old_shape) in CASES {
             let grid = ChunkGrid::regular(&now, &chunks).expect("a grid");
-            let plan = ShrinkPlan { grid: &grid, old_shape: &old_shape };
+            let plan = ShrinkPlan {
+                grid: &grid,
+                old_shape: &old_shape,
+            };
             let old = ChunkGrid::regular(&old_shape, &chunks).expect("a grid");
             let whole = Region::whole(&old_shape);
             let expected: BTreeMap<Vec<u64>, Task> = old
@@ -150,17 +173,33 @@ mod tests {
             let tasks: Vec<_> = plan.enumerate().expect("not many").collect();
             assert!(tasks.len() as u64 <= plan.n_tries());
             let n = tasks.len();
-            let found: BTreeMap<Vec<u64>, Task> =
-                tasks.into_iter().map(|task| (task.chunk().to_vec(), task)).collect();
-            assert_eq!((n, &found), (expected.len(), &expected), "{old_shape:?} to {now:?}");
+            let found: BTreeMap<Vec<u64>, Task> = tasks
+                .into_iter()
+                .map(|task| (task.chunk().to_vec(), task))
+                .collect();
+            assert_eq!(
+                (n, &found),
+                (expected.len(), &expected),
+                "{old_shape:?} to {now:?}"
+            );
         }
     }
 
     #[test]
     fn huge_grids_are_not_enumerated() {
         let grid = ChunkGrid::regular(&[1, 1 << 60], &[1, 1]).expect("a grid");
-        assert!(ShrinkPlan { grid: &grid, old_shape: &[2, 1 << 60] }.enumerate().is_none());
-        let plan = ShrinkPlan { grid: &grid, old_shape: &[1, (1 << 60) + 3] };
+        assert!(
+            ShrinkPlan {
+                grid: &grid,
+                old_shape: &[2, 1 << 60]
+            }
+            .enumerate()
+            .is_none()
+        );
+        let plan = ShrinkPlan {
+            grid: &grid,
+            old_shape: &[1, (1 << 60) + 3],
+        };
         assert_eq!(plan.enumerate().map(Iterator::count), Some(3));
     }
 }

@@ -3,11 +3,22 @@
 use super::*;
 
 fn xz(preset: u32) -> CodecConfig {
-    CodecConfig::Lzma(LzmaConfig { format: LzmaFormat::Xz, check: 4, preset: Some(preset), filters: None })
+    CodecConfig::Lzma(LzmaConfig {
+        format: LzmaFormat::Xz,
+        check: 4,
+        preset: Some(preset),
+        filters: None,
+    })
 }
 
 fn blosc(cname: BloscCname, clevel: u8, shuffle: BloscShuffle) -> CodecConfig {
-    CodecConfig::Blosc(BloscConfig { cname, clevel, shuffle, typesize: Some(2), blocksize: 0 })
+    CodecConfig::Blosc(BloscConfig {
+        cname,
+        clevel,
+        shuffle,
+        typesize: Some(2),
+        blocksize: 0,
+    })
 }
 
 fn gzip(level: i32, use_zlib: bool) -> CodecConfig {
@@ -32,7 +43,10 @@ fn n5_every_peers_document_opens() {
             r#"{"dataType":"uint16","compression":{"type":"lz4","blockSize":65536},"blockSize":[3,2],"dimensions":[5,4]}"#,
             Some(lz4.clone()),
         ),
-        (r#"{"dataType":"uint16","compression":{"type":"raw"},"blockSize":[3,2],"dimensions":[5,4]}"#, None),
+        (
+            r#"{"dataType":"uint16","compression":{"type":"raw"},"blockSize":[3,2],"dimensions":[5,4]}"#,
+            None,
+        ),
         (
             r#"{"dataType":"uint16","compression":{"type":"xz","preset":6},"blockSize":[3,2],"dimensions":[5,4]}"#,
             Some(xz(6)),
@@ -59,7 +73,10 @@ fn n5_every_peers_document_opens() {
         ),
         (
             r#"{"blockSize":[3,2],"compression":{"level":3,"type":"zstd"},"dataType":"uint16","dimensions":[5,4]}"#,
-            Some(CodecConfig::Zstd { level: 3, checksum: false }),
+            Some(CodecConfig::Zstd {
+                level: 3,
+                checksum: false,
+            }),
         ),
         (
             r#"{"blockSize":[3,2],"compression":{"blocksize":0,"clevel":5,"cname":"lz4","shuffle":1,"type":"blosc"},"dataType":"uint16","dimensions":[5,4]}"#,
@@ -71,7 +88,10 @@ fn n5_every_peers_document_opens() {
         ),
         (
             r#"{"blockSize":[3,2],"compression":{"checksum":false,"id":"zstd","level":0,"type":"zstd"},"dataType":"uint16","dimensions":[5,4]}"#,
-            Some(CodecConfig::Zstd { level: 0, checksum: false }),
+            Some(CodecConfig::Zstd {
+                level: 0,
+                checksum: false,
+            }),
         ),
         (
             r#"{"blockSize":[3,2],"compression":{"level":-1,"type":"gzip","useZlib":false},"dataType":"uint16","dimensions":[5,4]}"#,
@@ -83,9 +103,16 @@ fn n5_every_peers_document_opens() {
         ),
     ] {
         let spec = dataset(document).expect(document);
-        assert_eq!((spec.shape.as_slice(), spec.unit_shape.as_slice()), (&[5, 4][..], &[3, 2][..]));
+        assert_eq!(
+            (spec.shape.as_slice(), spec.unit_shape.as_slice()),
+            (&[5, 4][..], &[3, 2][..])
+        );
         assert_eq!(spec.data_type, DataType::UInt { bits: 16 });
-        assert_eq!(compression(&spec), expected.map(CodecSpec::from), "{document}");
+        assert_eq!(
+            compression(&spec),
+            expected.map(CodecSpec::from),
+            "{document}"
+        );
     }
 }
 
@@ -102,7 +129,10 @@ fn n5_compression_type_of_version_1_is_read() {
         let document = format!(
             r#"{{"dataType":"uint8","compressionType":"{name}","blockSize":[5,4],"dimensions":[7,5]}}"#
         );
-        assert_eq!(compression(&dataset(&document).expect(name)), expected.map(CodecSpec::from));
+        assert_eq!(
+            compression(&dataset(&document).expect(name)),
+            expected.map(CodecSpec::from)
+        );
     }
     let both = r#"{"dataType":"uint8","compressionType":"xz","compression":{"type":"raw"},"blockSize":[5,4],"dimensions":[7,5]}"#;
     assert_eq!(compression(&dataset(both).expect("compression wins")), None);
@@ -127,12 +157,30 @@ fn n5_missing_parameters_take_javas_defaults() {
         super::compression(&dataset(&document).expect("valid")).expect("not raw")
     };
     assert_eq!(with(r#"{"type":"gzip"}"#).config, gzip(-1, false));
-    assert_eq!(with(r#"{"type":"bzip2"}"#).config, CodecConfig::Bz2 { level: 9 });
+    assert_eq!(
+        with(r#"{"type":"bzip2"}"#).config,
+        CodecConfig::Bz2 { level: 9 }
+    );
     assert_eq!(with(r#"{"type":"xz"}"#).config, xz(6));
-    assert_eq!(with(r#"{"type":"lz4"}"#).config, CodecConfig::N5Lz4 { block_size: 65_536 });
-    assert_eq!(with(r#"{"type":"lz4","blockSize":64}"#).config, CodecConfig::N5Lz4 { block_size: 64 });
-    assert_eq!(with(r#"{"type":"zstd"}"#).config, CodecConfig::Zstd { level: 3, checksum: false });
-    assert_eq!(with(r#"{"type":"blosc"}"#).config, blosc(BloscCname::BloscLz, 6, BloscShuffle::None));
+    assert_eq!(
+        with(r#"{"type":"lz4"}"#).config,
+        CodecConfig::N5Lz4 { block_size: 65_536 }
+    );
+    assert_eq!(
+        with(r#"{"type":"lz4","blockSize":64}"#).config,
+        CodecConfig::N5Lz4 { block_size: 64 }
+    );
+    assert_eq!(
+        with(r#"{"type":"zstd"}"#).config,
+        CodecConfig::Zstd {
+            level: 3,
+            checksum: false
+        }
+    );
+    assert_eq!(
+        with(r#"{"type":"blosc"}"#).config,
+        blosc(BloscCname::BloscLz, 6, BloscShuffle::None)
+    );
     let auto = with(
         r#"{"type":"blosc","cname":"zstd","clevel":3,"shuffle":-1,"blocksize":0,"typesize":1,"nthreads":1}"#,
     );
@@ -165,9 +213,19 @@ fn n5_odd_encoding_parameters_hinder_writing_alone() {
 /// As a strict writer spells it.
 #[test]
 fn n5_compressions_are_written_with_all_members_and_no_others() {
-    let lzma = |check, preset| LzmaConfig { format: LzmaFormat::Xz, check, preset, filters: None };
-    let blosc =
-        |shuffle| BloscConfig { cname: BloscCname::Zstd, clevel: 3, shuffle, typesize: None, blocksize: 0 };
+    let lzma = |check, preset| LzmaConfig {
+        format: LzmaFormat::Xz,
+        check,
+        preset,
+        filters: None,
+    };
+    let blosc = |shuffle| BloscConfig {
+        cname: BloscCname::Zstd,
+        clevel: 3,
+        shuffle,
+        typesize: None,
+        blocksize: 0,
+    };
     let written = |codec: CodecConfig| {
         let mut request = request(&[5, 4], &[3, 2]);
         request.codecs = CodecRequest::Neutral(vec![codec.into()]);
@@ -178,17 +236,47 @@ fn n5_compressions_are_written_with_all_members_and_no_others() {
     };
     for (codec, expected) in [
         (
-            CodecConfig::N5Gzip { level: -1, use_zlib: true },
+            CodecConfig::N5Gzip {
+                level: -1,
+                use_zlib: true,
+            },
             json!({"type": "gzip", "level": -1, "useZlib": true}),
         ),
-        (CodecConfig::Gzip { level: 5 }, json!({"type": "gzip", "level": 5, "useZlib": false})),
-        (CodecConfig::Zlib { level: 5 }, json!({"type": "gzip", "level": 5, "useZlib": true})),
-        (CodecConfig::Bz2 { level: 9 }, json!({"type": "bzip2", "blockSize": 9})),
-        (CodecConfig::Lzma(lzma(4, Some(6))), json!({"type": "xz", "preset": 6})),
-        (CodecConfig::Lzma(lzma(-1, None)), json!({"type": "xz", "preset": 6})),
-        (CodecConfig::N5Lz4 { block_size: 65_536 }, json!({"type": "lz4", "blockSize": 65_536})),
-        (CodecConfig::N5Lz4 { block_size: 6 }, json!({"type": "lz4", "blockSize": 65_536})),
-        (CodecConfig::Zstd { level: 3, checksum: false }, json!({"type": "zstd", "level": 3})),
+        (
+            CodecConfig::Gzip { level: 5 },
+            json!({"type": "gzip", "level": 5, "useZlib": false}),
+        ),
+        (
+            CodecConfig::Zlib { level: 5 },
+            json!({"type": "gzip", "level": 5, "useZlib": true}),
+        ),
+        (
+            CodecConfig::Bz2 { level: 9 },
+            json!({"type": "bzip2", "blockSize": 9}),
+        ),
+        (
+            CodecConfig::Lzma(lzma(4, Some(6))),
+            json!({"type": "xz", "preset": 6}),
+        ),
+        (
+            CodecConfig::Lzma(lzma(-1, None)),
+            json!({"type": "xz", "preset": 6}),
+        ),
+        (
+            CodecConfig::N5Lz4 { block_size: 65_536 },
+            json!({"type": "lz4", "blockSize": 65_536}),
+        ),
+        (
+            CodecConfig::N5Lz4 { block_size: 6 },
+            json!({"type": "lz4", "blockSize": 65_536}),
+        ),
+        (
+            CodecConfig::Zstd {
+                level: 3,
+                checksum: false,
+            },
+            json!({"type": "zstd", "level": 3}),
+        ),
         (
             CodecConfig::Blosc(blosc(BloscShuffle::Bit)),
             json!({"type": "blosc", "cname": "zstd", "clevel": 3, "shuffle": 2, "blocksize": 0}),
@@ -198,19 +286,37 @@ fn n5_compressions_are_written_with_all_members_and_no_others() {
             json!({"type": "blosc", "cname": "zstd", "clevel": 3, "shuffle": 1, "blocksize": 0}),
         ),
     ] {
-        assert_eq!(written(codec.clone()).expect("has a form"), expected, "{codec:?}");
+        assert_eq!(
+            written(codec.clone()).expect("has a form"),
+            expected,
+            "{codec:?}"
+        );
     }
     for codec in [
-        CodecConfig::Zstd { level: 3, checksum: true },
-        CodecConfig::Zstd { level: 23, checksum: false },
+        CodecConfig::Zstd {
+            level: 3,
+            checksum: true,
+        },
+        CodecConfig::Zstd {
+            level: 23,
+            checksum: false,
+        },
         CodecConfig::Gzip { level: 10 },
         CodecConfig::Bz2 { level: 0 },
         CodecConfig::Lzma(lzma(10, None)),
         CodecConfig::Lzma(lzma(4, Some(6 | 0x8000_0000))),
-        CodecConfig::Bytes { endian: Some(Endian::Big) },
+        CodecConfig::Bytes {
+            endian: Some(Endian::Big),
+        },
         CodecConfig::Transpose { order: vec![1, 0] },
     ] {
-        assert!(matches!(written(codec.clone()), Err(MetadataError::Inexpressible { .. })), "{codec:?}");
+        assert!(
+            matches!(
+                written(codec.clone()),
+                Err(MetadataError::Inexpressible { .. })
+            ),
+            "{codec:?}"
+        );
     }
 }
 
@@ -224,15 +330,27 @@ fn n5_compressions_are_taken_as_json() {
             json_of(&creation, "a/attributes.json").expect("written")["compression"].clone(),
         )
     };
-    let expect = |given: Value, expected: Value| assert_eq!(written(given).expect("has a form"), expected);
+    let expect =
+        |given: Value, expected: Value| assert_eq!(written(given).expect("has a form"), expected);
     expect(json!({"type": "raw"}), json!({"type": "raw"}));
-    expect(json!({"type": "gzip"}), json!({"type": "gzip", "level": -1, "useZlib": false}));
-    expect(json!({"type": "lz4", "blockSize": 6}), json!({"type": "lz4", "blockSize": 65_536}));
+    expect(
+        json!({"type": "gzip"}),
+        json!({"type": "gzip", "level": -1, "useZlib": false}),
+    );
+    expect(
+        json!({"type": "lz4", "blockSize": 6}),
+        json!({"type": "lz4", "blockSize": 65_536}),
+    );
     expect(
         json!({"type": "zstd", "level": 0, "id": "zstd", "checksum": false}),
         json!({"type": "zstd", "level": 0}),
     );
-    for bad in [json!({"type": "gzip", "level": 10}), json!({"type": "jpeg"}), json!("gzip"), json!({})] {
+    for bad in [
+        json!({"type": "gzip", "level": 10}),
+        json!({"type": "jpeg"}),
+        json!("gzip"),
+        json!({}),
+    ] {
         assert!(written(bad.clone()).is_err(), "{bad}");
     }
 }

@@ -8,7 +8,9 @@ use bytes::Bytes;
 use crate::json::spans::{self, Span, last};
 use crate::json::{self, IN_VALUES, Json, json};
 use crate::known::{Stop, resolve};
-use crate::operations::consolidated::{DOCUMENT, DRAFT_DOCUMENT, consolidated_key, entries, is_relative};
+use crate::operations::consolidated::{
+    DOCUMENT, DRAFT_DOCUMENT, consolidated_key, entries, is_relative,
+};
 use crate::v3::inline::{MEMBER, inline, without_inline};
 use crate::{Format, Known, MemberKind, MetadataError, Node, NodeKind, NodePath, Resolved, v2, v3};
 
@@ -35,7 +37,10 @@ pub fn consolidated_keys(format: Format, path: &NodePath) -> Vec<String> {
     match format {
         Format::Zarr2 => {
             bases.push(path.clone());
-            bases.iter().map(|base| format!("{}{DOCUMENT}", base.prefix())).collect()
+            bases
+                .iter()
+                .map(|base| format!("{}{DOCUMENT}", base.prefix()))
+                .collect()
         }
         Format::Zarr3 => bases.iter().map(v3::document_key).collect(),
         Format::DraftB => vec![DRAFT_DOCUMENT.to_owned()],
@@ -66,7 +71,9 @@ fn refresh(
     change: &DocumentChange,
     known: &Known,
 ) -> Result<Option<Bytes>, Stop> {
-    let Some((map, spans)) = map_of(format, key, current) else { return Ok(None) };
+    let Some((map, spans)) = map_of(format, key, current) else {
+        return Ok(None);
+    };
     let names = Names::new(format, key);
     let mut all = Copies::new();
     for (name, range) in &spans {
@@ -80,10 +87,22 @@ fn refresh(
     // Readers refuse a map of v3 with a node whose parent group is missing. Such entries that other
     // writers of v2 made stay.
     let stays = |name: &&str| format == Format::Zarr2 && names.is_orphan(name, &all);
-    let stay: BTreeSet<String> = all.keys().map(|(name, _)| *name).filter(stays).map(str::to_owned).collect();
-    let mut changed: BTreeSet<String> = change.keys.iter().filter_map(|key| names.of_key(key)).collect();
+    let stay: BTreeSet<String> = all
+        .keys()
+        .map(|(name, _)| *name)
+        .filter(stays)
+        .map(str::to_owned)
+        .collect();
+    let mut changed: BTreeSet<String> = change
+        .keys
+        .iter()
+        .filter_map(|key| names.of_key(key))
+        .collect();
     // Of the nodes that changed, not of entries, whose names may be anything.
-    let parents: BTreeSet<String> = changed.iter().flat_map(|name| names.parents(name)).collect();
+    let parents: BTreeSet<String> = changed
+        .iter()
+        .flat_map(|name| names.parents(name))
+        .collect();
     all.retain(|(name, token), _| {
         let is_below = |key: String| change.prefixes.iter().any(|prefix| key.starts_with(prefix));
         if !names.key(name).is_some_and(is_below) {
@@ -96,8 +115,10 @@ fn refresh(
         token.is_none()
     });
     changed.extend(parents.into_iter().filter(|name| !has(&all, name)));
-    let changed: Vec<(String, String)> =
-        changed.into_iter().filter_map(|name| Some((names.key(&name)?, name))).collect();
+    let changed: Vec<(String, String)> = changed
+        .into_iter()
+        .filter_map(|name| Some((names.key(&name)?, name)))
+        .collect();
     let keys: Vec<String> = changed.iter().map(|(key, _)| key.clone()).collect();
     let documents = known.many_documents(&keys)?;
     let mut copies: BTreeMap<&str, Vec<u8>> = BTreeMap::new();
@@ -123,7 +144,9 @@ fn refresh(
 type Copies<'a> = BTreeMap<(&'a str, Option<&'a str>), &'a [u8]>;
 
 fn has(all: &Copies<'_>, name: &str) -> bool {
-    all.range((name, None)..).next().is_some_and(|((first, _), _)| *first == name)
+    all.range((name, None)..)
+        .next()
+        .is_some_and(|((first, _), _)| *first == name)
 }
 
 /// True if the document under one of the [`consolidated_keys`] could contain copies but does not:
@@ -160,7 +183,10 @@ pub fn consolidate(
         _ if matches!(node.kind, NodeKind::Array(_)) => {
             return Err(refuse("consolidates the metadata of groups, not of arrays"));
         }
-        Format::Zarr2 => json::write(&key, &json!({"metadata": {}, "zarr_consolidated_format": 1}))?,
+        Format::Zarr2 => json::write(
+            &key,
+            &json!({"metadata": {}, "zarr_consolidated_format": 1}),
+        )?,
         Format::Zarr3 => {
             let current = current.ok_or_else(|| MetadataError::gone(&node.path, &key))?;
             let current = without_inline(current);
@@ -174,7 +200,10 @@ pub fn consolidate(
         }
     };
     let Some((map, _)) = map_of(node.format, &key, &empty) else {
-        return Err(MetadataError::invalid(&key, "cannot hold consolidated metadata"));
+        return Err(MetadataError::invalid(
+            &key,
+            "cannot hold consolidated metadata",
+        ));
     };
     let names = Names::new(node.format, &key);
     let mut copies = BTreeMap::new();
@@ -196,7 +225,10 @@ pub fn consolidate(
         let text = json::write(&key, &group)?;
         copies.insert(parent, copy(node.format, &key, &text)?);
     }
-    let all = copies.iter().map(|(name, copy)| ((name.as_str(), None), copy.as_slice())).collect();
+    let all = copies
+        .iter()
+        .map(|(name, copy)| ((name.as_str(), None), copy.as_slice()))
+        .collect();
     splice(&empty, &map, &all)
 }
 
@@ -211,13 +243,15 @@ pub fn node_documents(
     known: &Known,
 ) -> Result<Resolved<Vec<(String, Bytes)>>, MetadataError> {
     let keys: Vec<String> = match format {
-        Format::Zarr2 => {
-            [v2::ARRAY, v2::GROUP, v2::ATTRIBUTES].map(|name| format!("{}{name}", path.prefix())).to_vec()
-        }
+        Format::Zarr2 => [v2::ARRAY, v2::GROUP, v2::ATTRIBUTES]
+            .map(|name| format!("{}{name}", path.prefix()))
+            .to_vec(),
         Format::Zarr3 => vec![v3::document_key(path)],
         Format::DraftA | Format::DraftB | Format::N5 => Vec::new(),
     };
-    let documents = known.presence(&keys).and_then(|_| known.many_documents(&keys));
+    let documents = known
+        .presence(&keys)
+        .and_then(|_| known.many_documents(&keys));
     resolve(documents.map(|documents| {
         let mut existing = Vec::new();
         for (key, bytes) in keys.iter().zip(documents) {
@@ -230,7 +264,11 @@ pub fn node_documents(
 }
 
 /// The map of copies in a document, if it has one.
-fn map_of<'a>(format: Format, key: &str, bytes: &'a Bytes) -> Option<(Range<usize>, Vec<Span<'a>>)> {
+fn map_of<'a>(
+    format: Format,
+    key: &str,
+    bytes: &'a Bytes,
+) -> Option<(Range<usize>, Vec<Span<'a>>)> {
     if format == Format::Zarr3 {
         return inline(key, bytes).ok().flatten();
     }
@@ -240,7 +278,11 @@ fn map_of<'a>(format: Format, key: &str, bytes: &'a Bytes) -> Option<(Range<usiz
 }
 
 fn splice(text: &[u8], map: &Range<usize>, all: &Copies<'_>) -> Result<Bytes, MetadataError> {
-    let len = all.iter().map(|((name, _), copy)| name.len() + copy.len() + 8).sum::<usize>() + text.len();
+    let len = all
+        .iter()
+        .map(|((name, _), copy)| name.len() + copy.len() + 8)
+        .sum::<usize>()
+        + text.len();
     let mut value = Vec::with_capacity(len);
     value.extend_from_slice(&text[..map.start]);
     for (i, ((name, token), copy)) in all.iter().enumerate() {
@@ -260,7 +302,10 @@ fn splice(text: &[u8], map: &Range<usize>, all: &Copies<'_>) -> Result<Bytes, Me
 /// A document as it appears in a map. Without its copy the map would say that it does not exist, so
 /// one that is blank or cut, while another program writes it, is an error.
 fn copy(format: Format, key: &str, bytes: &Bytes) -> Result<Vec<u8>, MetadataError> {
-    let text = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes).trim_ascii();
+    let text = bytes
+        .strip_prefix("\u{feff}".as_bytes())
+        .unwrap_or(bytes)
+        .trim_ascii();
     json::check_whole(key, text)?;
     if format != Format::Zarr3 || !matches!(v3::document::kind(key, text), Ok(MemberKind::Group)) {
         return Ok(text.to_vec());
@@ -294,19 +339,29 @@ impl<'a> Names<'a> {
             Format::Zarr3 => v3::DOCUMENT,
             Format::DraftA | Format::DraftB | Format::N5 => key,
         };
-        Self { format, prefix: key.strip_suffix(name).unwrap_or_default() }
+        Self {
+            format,
+            prefix: key.strip_suffix(name).unwrap_or_default(),
+        }
     }
 
     /// The name of a document in the map; `None` if it does not belong into the map.
     fn of_key(&self, key: &str) -> Option<String> {
         let name = key.strip_prefix(self.prefix)?;
         match self.format {
-            Format::Zarr3 => name.strip_suffix(v3::DOCUMENT)?.strip_suffix('/').map(str::to_owned),
+            Format::Zarr3 => name
+                .strip_suffix(v3::DOCUMENT)?
+                .strip_suffix('/')
+                .map(str::to_owned),
             Format::Zarr2 => {
                 let file = name.rsplit('/').next().unwrap_or(name);
-                [v2::ARRAY, v2::GROUP, v2::ATTRIBUTES].contains(&file).then(|| name.to_owned())
+                [v2::ARRAY, v2::GROUP, v2::ATTRIBUTES]
+                    .contains(&file)
+                    .then(|| name.to_owned())
             }
-            Format::DraftA | Format::DraftB | Format::N5 => (name != DRAFT_DOCUMENT).then(|| name.to_owned()),
+            Format::DraftA | Format::DraftB | Format::N5 => {
+                (name != DRAFT_DOCUMENT).then(|| name.to_owned())
+            }
         }
     }
 
@@ -322,7 +377,9 @@ impl<'a> Names<'a> {
     /// from it.
     fn is_orphan(&self, name: &str, all: &Copies<'_>) -> bool {
         // Groups of v2 need no attributes.
-        let mut groups = self.parents(name).filter(|name| !name.ends_with(v2::ATTRIBUTES));
+        let mut groups = self
+            .parents(name)
+            .filter(|name| !name.ends_with(v2::ATTRIBUTES));
         groups.any(|name| !has(all, &name))
     }
 
@@ -336,10 +393,13 @@ impl<'a> Names<'a> {
             Format::Zarr2 => name.rsplit_once('/').map_or("", |(node, _)| node),
             Format::DraftA | Format::DraftB | Format::N5 => "",
         };
-        let parents = std::iter::successors(node.rsplit_once('/'), |(parent, _)| parent.rsplit_once('/'));
+        let parents =
+            std::iter::successors(node.rsplit_once('/'), |(parent, _)| parent.rsplit_once('/'));
         parents.flat_map(move |(parent, _)| match format {
             Format::Zarr3 => vec![parent.to_owned()],
-            _ => [v2::GROUP, v2::ATTRIBUTES].map(|file| format!("{parent}/{file}")).to_vec(),
+            _ => [v2::GROUP, v2::ATTRIBUTES]
+                .map(|file| format!("{parent}/{file}"))
+                .to_vec(),
         })
     }
 }
@@ -362,8 +422,14 @@ mod tests {
         // All of them together would have 2^39 bytes.
         let name = "a/".repeat(1 << 20);
         let mut parents = Names::new(Format::Zarr3, "zarr.json").parents(&name);
-        assert_eq!(parents.next().map(|parent| parent.len()), Some((2 << 20) - 1));
-        assert_eq!(parents.next().map(|parent| parent.len()), Some((2 << 20) - 3));
+        assert_eq!(
+            parents.next().map(|parent| parent.len()),
+            Some((2 << 20) - 1)
+        );
+        assert_eq!(
+            parents.next().map(|parent| parent.len()),
+            Some((2 << 20) - 3)
+        );
     }
 
     /// An entry whose parents are missing is not a reason to look for each of them.
@@ -373,11 +439,18 @@ mod tests {
         let map = format!(
             r#"{{"kind":"inline","must_understand":false,"metadata":{{"a":{group},"a/b/c":{group}}}}}"#
         );
-        let document = format!(r#"{{"zarr_format":3,"node_type":"group","consolidated_metadata":{map}}}"#);
-        let change = DocumentChange { keys: Vec::new(), prefixes: vec!["a/".to_owned()] };
+        let document =
+            format!(r#"{{"zarr_format":3,"node_type":"group","consolidated_metadata":{map}}}"#);
+        let change = DocumentChange {
+            keys: Vec::new(),
+            prefixes: vec!["a/".to_owned()],
+        };
         let current = Bytes::from(document);
-        let asked = refresh_consolidated(Format::Zarr3, "zarr.json", &current, &change, &Known::new());
-        let Ok(Resolved::Need(crate::Need::Documents(keys))) = asked else { panic!("{asked:?}") };
+        let asked =
+            refresh_consolidated(Format::Zarr3, "zarr.json", &current, &change, &Known::new());
+        let Ok(Resolved::Need(crate::Need::Documents(keys))) = asked else {
+            panic!("{asked:?}")
+        };
         assert_eq!(keys, ["a/zarr.json", "a/b/c/zarr.json"]);
     }
 }

@@ -24,7 +24,9 @@ pub(super) fn parse(parameters: &mut Fields<'_>) -> Result<LzmaConfig, MetadataE
         parameters.refuse("format 0");
     }
     let check = parameters.steering("check", |value| {
-        as_i128(value).and_then(|n| i32::try_from(n).ok()).filter(|n| matches!(n, -1 | 0 | 1 | 4 | 10))
+        as_i128(value)
+            .and_then(|n| i32::try_from(n).ok())
+            .filter(|n| matches!(n, -1 | 0 | 1 | 4 | 10))
     });
     let preset = parameters.steering("preset", |value| match value {
         Json::Null => Some(None),
@@ -35,19 +37,32 @@ pub(super) fn parse(parameters: &mut Fields<'_>) -> Result<LzmaConfig, MetadataE
     });
     let filters = if format == LzmaFormat::Raw {
         // A raw stream does not say how to decode it.
-        let filters = parameters.optional("filters", "a list of filters", filters)?.flatten();
+        let filters = parameters
+            .optional("filters", "a list of filters", filters)?
+            .flatten();
         Some(filters.ok_or_else(|| parameters.invalid("has format 3 without filters"))?)
     } else {
         parameters.steering("filters", filters).flatten()
     };
-    Ok(LzmaConfig { format, check: check.unwrap_or(-1), preset: preset.flatten(), filters })
+    Ok(LzmaConfig {
+        format,
+        check: check.unwrap_or(-1),
+        preset: preset.flatten(),
+        filters,
+    })
 }
 
 fn filters(value: &Json<'_>) -> Option<Option<Vec<LzmaFilter>>> {
     if value.is_null() {
         return Some(None);
     }
-    value.as_array().filter(|items| !items.is_empty())?.iter().map(filter).collect::<Option<_>>().map(Some)
+    value
+        .as_array()
+        .filter(|items| !items.is_empty())?
+        .iter()
+        .map(filter)
+        .collect::<Option<_>>()
+        .map(Some)
 }
 
 fn filter(value: &Json<'_>) -> Option<LzmaFilter> {

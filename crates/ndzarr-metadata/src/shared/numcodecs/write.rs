@@ -17,19 +17,30 @@ pub(crate) fn configuration(config: &CodecConfig) -> Option<(String, Members<'st
         CodecConfig::Bz2 { level } => ("bz2", json!({"level": level})),
         CodecConfig::Lz4 { acceleration } => ("lz4", json!({"acceleration": acceleration})),
         // Older readers refuse the member `checksum`.
-        CodecConfig::Zstd { level, checksum: false } => ("zstd", json!({"level": level})),
-        CodecConfig::Zstd { level, checksum: true } => ("zstd", json!({"level": level, "checksum": true})),
+        CodecConfig::Zstd {
+            level,
+            checksum: false,
+        } => ("zstd", json!({"level": level})),
+        CodecConfig::Zstd {
+            level,
+            checksum: true,
+        } => ("zstd", json!({"level": level, "checksum": true})),
         CodecConfig::Blosc(config) => ("blosc", blosc(config)),
         CodecConfig::Lzma(config) => ("lzma", lzma(config)),
         CodecConfig::Crc32c { location } => ("crc32c", located(*location, ChecksumLocation::End)),
         CodecConfig::Crc32 { location } => ("crc32", located(*location, ChecksumLocation::Start)),
-        CodecConfig::Adler32 { location } => ("adler32", located(*location, ChecksumLocation::Start)),
-        CodecConfig::Fletcher32 => ("fletcher32", json!({})),
-        CodecConfig::JenkinsLookup3 { initval } => {
-            ("jenkins_lookup3", json!({"initval": initval, "prefix": null}))
+        CodecConfig::Adler32 { location } => {
+            ("adler32", located(*location, ChecksumLocation::Start))
         }
+        CodecConfig::Fletcher32 => ("fletcher32", json!({})),
+        CodecConfig::JenkinsLookup3 { initval } => (
+            "jenkins_lookup3",
+            json!({"initval": initval, "prefix": null}),
+        ),
         CodecConfig::Base64 => ("base64", json!({})),
-        CodecConfig::Shuffle { elementsize: Some(size) } => ("shuffle", json!({"elementsize": size})),
+        CodecConfig::Shuffle {
+            elementsize: Some(size),
+        } => ("shuffle", json!({"elementsize": size})),
         CodecConfig::Delta(types) => ("delta", typed(json!({}), types)),
         CodecConfig::FixedScaleOffset(config) => {
             let number = |number| match number {
@@ -39,25 +50,41 @@ pub(crate) fn configuration(config: &CodecConfig) -> Option<(String, Members<'st
             let own = json!({"offset": number(config.offset), "scale": number(config.scale)});
             ("fixedscaleoffset", typed(own, &config.types))
         }
-        CodecConfig::Quantize { digits, types } => ("quantize", typed(json!({"digits": digits}), types)),
-        CodecConfig::AsType(FilterTypes { dtype, astype }) => {
-            ("astype", json!({"encode_dtype": dtype_name(astype), "decode_dtype": dtype_name(dtype)}))
+        CodecConfig::Quantize { digits, types } => {
+            ("quantize", typed(json!({"digits": digits}), types))
         }
+        CodecConfig::AsType(FilterTypes { dtype, astype }) => (
+            "astype",
+            json!({"encode_dtype": dtype_name(astype), "decode_dtype": dtype_name(dtype)}),
+        ),
         CodecConfig::Categorize(config) => {
-            let order = if config.endian == ndzarr_model::Endian::Big { '>' } else { '<' };
+            let order = if config.endian == ndzarr_model::Endian::Big {
+                '>'
+            } else {
+                '<'
+            };
             let dtype = format!("{order}U{}", config.code_points);
             let astype = dtype_name(&config.astype);
-            ("categorize", json!({"labels": &config.labels, "dtype": dtype, "astype": astype}))
+            (
+                "categorize",
+                json!({"labels": &config.labels, "dtype": dtype, "astype": astype}),
+            )
         }
         CodecConfig::Vlen(VlenConfig::Categorize(config)) => {
             let astype = dtype_name(&config.astype);
-            ("categorize", json!({"labels": &config.labels, "dtype": "|O", "astype": astype}))
+            (
+                "categorize",
+                json!({"labels": &config.labels, "dtype": "|O", "astype": astype}),
+            )
         }
         CodecConfig::NumcodecsPackbits => ("packbits", json!({})),
         CodecConfig::Bitround { keepbits } => ("bitround", json!({"keepbits": keepbits})),
         CodecConfig::Pcodec(config) => ("pcodec", pcodec(config)),
         CodecConfig::Zfpy(mode) => ("zfpy", zfpy(mode)?),
-        CodecConfig::Unknown { name, configuration } => (name.as_str(), configuration.into()),
+        CodecConfig::Unknown {
+            name,
+            configuration,
+        } => (name.as_str(), configuration.into()),
         _ => return None,
     };
     match configuration {
@@ -69,7 +96,11 @@ pub(crate) fn configuration(config: &CodecConfig) -> Option<(String, Members<'st
 
 fn located(location: ChecksumLocation, default: ChecksumLocation) -> Json<'static> {
     // Older readers do not know the member.
-    if location == default { json!({}) } else { json!({"location": location.name()}) }
+    if location == default {
+        json!({})
+    } else {
+        json!({"location": location.name()})
+    }
 }
 
 /// An integer of any size; those beyond 64 bits were refused when they were read.
@@ -82,7 +113,9 @@ fn json_int(n: i128) -> Json<'static> {
 }
 
 fn typed(own: Json<'static>, types: &FilterTypes) -> Json<'static> {
-    let Json::Object(mut members) = own else { return own };
+    let Json::Object(mut members) = own else {
+        return own;
+    };
     members.insert("dtype", dtype_name(&types.dtype).into());
     members.insert("astype", dtype_name(&types.astype).into());
     members.into()
@@ -142,7 +175,12 @@ fn lzma(config: &LzmaConfig) -> Json<'static> {
             .iter()
             .map(|filter| {
                 let mut members = Members::from_iter([("id".to_owned(), Json::from(filter.id))]);
-                members.extend(filter.options.iter().map(|(name, value)| (name.clone(), (*value).into())));
+                members.extend(
+                    filter
+                        .options
+                        .iter()
+                        .map(|(name, value)| (name.clone(), (*value).into())),
+                );
                 Json::Object(members)
             })
             .collect::<Json<'static>>()

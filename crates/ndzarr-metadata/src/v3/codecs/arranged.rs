@@ -12,7 +12,10 @@ use crate::shared::stage::{Stage, stage};
 /// A filter of elements follows a codec of bytes, or one views bytes as elements of another type:
 /// v3 cannot express either.
 pub(crate) fn zarr3_chain(codecs: &[CodecSpec]) -> Result<Vec<CodecSpec>, String> {
-    let Some(at) = codecs.iter().position(|codec| matches!(codec.config, CodecConfig::Bytes { .. })) else {
+    let Some(at) = codecs
+        .iter()
+        .position(|codec| matches!(codec.config, CodecConfig::Bytes { .. }))
+    else {
         return Ok(codecs.to_vec());
     };
     let mut chain = codecs[..at].to_vec();
@@ -27,12 +30,19 @@ pub(crate) fn zarr3_chain(codecs: &[CodecSpec]) -> Result<Vec<CodecSpec>, String
                         codec.config.name()
                     ));
                 }
-                if let (Some(from), CodecConfig::Bytes { endian: Some(endian) }) =
-                    (input_type(&codec.config), &bytes.config)
+                if let (
+                    Some(from),
+                    CodecConfig::Bytes {
+                        endian: Some(endian),
+                    },
+                ) = (input_type(&codec.config), &bytes.config)
                     && from.data_type.swap_width() > 1
                     && from.endian != *endian
                 {
-                    return Err(format!("{} takes bytes for another order", codec.config.name()));
+                    return Err(format!(
+                        "{} takes bytes for another order",
+                        codec.config.name()
+                    ));
                 }
                 if let Some(to) = output_type(&codec.config) {
                     let endian = (to.data_type.swap_width() > 1).then_some(to.endian);
@@ -42,7 +52,10 @@ pub(crate) fn zarr3_chain(codecs: &[CodecSpec]) -> Result<Vec<CodecSpec>, String
             }
             Some(Stage::ArrayToBytes) if rest.is_empty() => bytes = codec.clone(),
             Some(Stage::ArrayToBytes) => {
-                return Err(format!("{} after a bytes→bytes codec cannot be expressed", codec.config.name()));
+                return Err(format!(
+                    "{} after a bytes→bytes codec cannot be expressed",
+                    codec.config.name()
+                ));
             }
             _ => rest.push(codec.clone()),
         }
@@ -55,9 +68,9 @@ pub(crate) fn zarr3_chain(codecs: &[CodecSpec]) -> Result<Vec<CodecSpec>, String
 /// The type as which a filter views its input, if it states one.
 fn input_type(config: &CodecConfig) -> Option<&StoredType> {
     match config {
-        CodecConfig::Delta(types) | CodecConfig::AsType(types) | CodecConfig::Quantize { types, .. } => {
-            Some(&types.dtype)
-        }
+        CodecConfig::Delta(types)
+        | CodecConfig::AsType(types)
+        | CodecConfig::Quantize { types, .. } => Some(&types.dtype),
         CodecConfig::FixedScaleOffset(config) => Some(&config.types.dtype),
         _ => None,
     }
@@ -66,12 +79,14 @@ fn input_type(config: &CodecConfig) -> Option<&StoredType> {
 /// The type that a filter outputs, if it differs.
 fn output_type(config: &CodecConfig) -> Option<StoredType> {
     match config {
-        CodecConfig::Delta(types) | CodecConfig::AsType(types) | CodecConfig::Quantize { types, .. } => {
-            Some(types.astype.clone())
-        }
+        CodecConfig::Delta(types)
+        | CodecConfig::AsType(types)
+        | CodecConfig::Quantize { types, .. } => Some(types.astype.clone()),
         CodecConfig::FixedScaleOffset(config) => Some(config.types.astype.clone()),
         CodecConfig::Categorize(config) => Some(config.astype.clone()),
-        CodecConfig::NumcodecsPackbits => Some(StoredType::native(ndzarr_model::DataType::UInt { bits: 8 })),
+        CodecConfig::NumcodecsPackbits => {
+            Some(StoredType::native(ndzarr_model::DataType::UInt { bits: 8 }))
+        }
         _ => None,
     }
 }
@@ -85,15 +100,31 @@ mod tests {
 
     #[test]
     fn filters_of_elements_come_in_front_of_the_bytes() {
-        let u16 = StoredType { data_type: DataType::UInt { bits: 16 }, endian: Endian::Big };
-        let u8 = StoredType { data_type: DataType::UInt { bits: 8 }, endian: Endian::Little };
-        let delta = CodecConfig::Delta(FilterTypes { dtype: u16.clone(), astype: u8 });
-        let bytes = CodecConfig::Bytes { endian: Some(Endian::Big) };
+        let u16 = StoredType {
+            data_type: DataType::UInt { bits: 16 },
+            endian: Endian::Big,
+        };
+        let u8 = StoredType {
+            data_type: DataType::UInt { bits: 8 },
+            endian: Endian::Little,
+        };
+        let delta = CodecConfig::Delta(FilterTypes {
+            dtype: u16.clone(),
+            astype: u8,
+        });
+        let bytes = CodecConfig::Bytes {
+            endian: Some(Endian::Big),
+        };
         let gzip = CodecConfig::Gzip { level: 1 };
-        let chain: Vec<CodecSpec> = [bytes.clone(), delta.clone(), gzip.clone()].map(CodecSpec::from).into();
+        let chain: Vec<CodecSpec> = [bytes.clone(), delta.clone(), gzip.clone()]
+            .map(CodecSpec::from)
+            .into();
         let zarr3 = codecs_json(&zarr3_chain(&chain).expect("a chain of v3"), &u16.data_type);
         let names: Vec<_> = (0..3).map(|i| zarr3[i]["name"].as_str()).collect();
-        assert_eq!(names, [Some("numcodecs.delta"), Some("bytes"), Some("gzip")]);
+        assert_eq!(
+            names,
+            [Some("numcodecs.delta"), Some("bytes"), Some("gzip")]
+        );
 
         let chain = [bytes, gzip, delta].map(CodecSpec::from);
         zarr3_chain(&chain).expect_err("elements do not come out of gzip");

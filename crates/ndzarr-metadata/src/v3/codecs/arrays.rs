@@ -2,8 +2,8 @@
 //! (<https://github.com/zarr-developers/zarr-extensions>).
 
 use ndzarr_model::{
-    CastValueConfig, CodecConfig, DataType, EdgeBlocks, Endian, N5BlockConfig, PackbitsConfig, ReshapeDim,
-    Rounding, ScaleOffsetConfig, ZfpMode,
+    CastValueConfig, CodecConfig, DataType, EdgeBlocks, Endian, N5BlockConfig, PackbitsConfig,
+    ReshapeDim, Rounding, ScaleOffsetConfig, ZfpMode,
 };
 
 use crate::MetadataError;
@@ -28,8 +28,16 @@ pub(super) fn bitround(configuration: &mut Fields<'_>) -> Result<CodecConfig, Me
 pub(super) fn packbits(configuration: &mut Fields<'_>) -> Result<PackbitsConfig, MetadataError> {
     let padding = configuration.named("padding_encoding")?;
     let mut bit = |name| {
-        let read = |value: &Json<'_>| if value.is_null() { Some(None) } else { small(value).map(Some) };
-        configuration.optional(name, "the number of a bit or null", read).map(Option::flatten)
+        let read = |value: &Json<'_>| {
+            if value.is_null() {
+                Some(None)
+            } else {
+                small(value).map(Some)
+            }
+        };
+        configuration
+            .optional(name, "the number of a bit or null", read)
+            .map(Option::flatten)
     };
     Ok(PackbitsConfig {
         padding: padding.unwrap_or_default(),
@@ -43,12 +51,15 @@ fn known_type<'i>(
     configuration: &Fields<'_>,
     input: Option<&'i Input>,
 ) -> Result<&'i DataType, MetadataError> {
-    let unknown = || configuration.invalid("has values of a type that is not known after a custom codec");
+    let unknown =
+        || configuration.invalid("has values of a type that is not known after a custom codec");
     input.map(|input| &input.data_type).ok_or_else(unknown)
 }
 
 fn scalar(key: &str, data_type: &DataType, value: &Json<'_>) -> Option<Vec<u8>> {
-    fill::parse(key, data_type, value).ok().map(|fill| fill.bytes().to_vec())
+    fill::parse(key, data_type, value)
+        .ok()
+        .map(|fill| fill.bytes().to_vec())
 }
 
 pub(super) fn cast_value(
@@ -61,12 +72,17 @@ pub(super) fn cast_value(
         configuration.required("data_type", "a data type", Some)?,
         &crate::Extensions::default(),
     )?;
-    let rounding = configuration
-        .optional("rounding", "a rounding mode", |value| Rounding::from_name(value.as_str()?))?;
+    let rounding = configuration.optional("rounding", "a rounding mode", |value| {
+        Rounding::from_name(value.as_str()?)
+    })?;
     let out_of_range = configuration.named("out_of_range")?;
     let mut encode_map = vec![];
     let mut decode_map = vec![];
-    let maps = configuration.optional("scalar_map", "an object of encode and decode", Json::as_object)?;
+    let maps = configuration.optional(
+        "scalar_map",
+        "an object of encode and decode",
+        Json::as_object,
+    )?;
     if let Some(maps) = maps {
         let from = known_type(configuration, input)?;
         for (name, value) in maps.iter() {
@@ -76,8 +92,9 @@ pub(super) fn cast_value(
                 _ => None,
             };
             map.ok_or_else(|| {
-                let what =
-                    format!("has scalar_map.{name} {value}, not pairs of values of {from} and {data_type}");
+                let what = format!(
+                    "has scalar_map.{name} {value}, not pairs of values of {from} and {data_type}"
+                );
                 configuration.invalid(what)
             })?;
         }
@@ -92,7 +109,12 @@ pub(super) fn cast_value(
     })))
 }
 
-fn entries(key: &str, value: &Json<'_>, from: &DataType, to: &DataType) -> Option<Vec<(Vec<u8>, Vec<u8>)>> {
+fn entries(
+    key: &str,
+    value: &Json<'_>,
+    from: &DataType,
+    to: &DataType,
+) -> Option<Vec<(Vec<u8>, Vec<u8>)>> {
     let entry = |entry: &Json<'_>| match entry.as_array()?.as_slice() {
         [value, code] => Some((scalar(key, from, value)?, scalar(key, to, code)?)),
         _ => None,
@@ -110,7 +132,9 @@ pub(super) fn scale_offset(
             let data_type = known_type(configuration, input)?;
             let read = scalar("", data_type, value);
             let invalid = || {
-                configuration.invalid(format_args!("has {name} {value}, which is not a value of {data_type}"))
+                configuration.invalid(format_args!(
+                    "has {name} {value}, which is not a value of {data_type}"
+                ))
             };
             *place = Some(read.ok_or_else(invalid)?);
         }
@@ -121,16 +145,27 @@ pub(super) fn scale_offset(
 pub(super) fn reshape(configuration: &mut Fields<'_>) -> Result<CodecConfig, MetadataError> {
     let dim = |value: &Json<'_>| match value {
         Json::Array(dims) => {
-            let dims = dims.iter().map(|dim| as_u64(dim).and_then(|dim| usize::try_from(dim).ok()));
-            dims.collect::<Option<Vec<_>>>().filter(|dims| !dims.is_empty()).map(ReshapeDim::InputDims)
+            let dims = dims
+                .iter()
+                .map(|dim| as_u64(dim).and_then(|dim| usize::try_from(dim).ok()));
+            dims.collect::<Option<Vec<_>>>()
+                .filter(|dims| !dims.is_empty())
+                .map(ReshapeDim::InputDims)
         }
         value if as_i128(value) == Some(-1) => Some(ReshapeDim::Rest),
         value => as_u64(value).filter(|&n| n > 0).map(ReshapeDim::Length),
     };
-    let shape =
-        configuration.required("shape", "a list of lengths, lists of dimensions and one -1", |value| {
-            value.as_array()?.iter().map(dim).collect::<Option<Vec<_>>>()
-        })?;
+    let shape = configuration.required(
+        "shape",
+        "a list of lengths, lists of dimensions and one -1",
+        |value| {
+            value
+                .as_array()?
+                .iter()
+                .map(dim)
+                .collect::<Option<Vec<_>>>()
+        },
+    )?;
     Ok(CodecConfig::Reshape { shape })
 }
 
@@ -148,9 +183,9 @@ pub(super) fn zfp(configuration: &mut Fields<'_>) -> Result<ZfpMode, MetadataErr
         "fixed_accuracy" => ZfpMode::FixedAccuracy {
             tolerance: configuration.required("tolerance", "a number above 0", positive)?,
         },
-        "fixed_rate" => {
-            ZfpMode::FixedRate { rate: configuration.required("rate", "a number above 0", positive)? }
-        }
+        "fixed_rate" => ZfpMode::FixedRate {
+            rate: configuration.required("rate", "a number above 0", positive)?,
+        },
         "fixed_precision" => ZfpMode::FixedPrecision {
             precision: configuration.required("precision", "a number of bits", small)?,
         },
@@ -167,17 +202,33 @@ pub(super) fn n5_default(
     input: Option<&Input>,
 ) -> Result<CodecConfig, MetadataError> {
     let codecs = configuration.required("codecs", "a list", Some)?;
-    let codecs = chain(key, &format!("{place}.configuration.codecs"), codecs, input.cloned())?;
+    let codecs = chain(
+        key,
+        &format!("{place}.configuration.codecs"),
+        codecs,
+        input.cloned(),
+    )?;
     let refuse = || {
         configuration.invalid(
             "has codecs other than a transpose that reverses the dimensions, big-endian bytes and one compressor",
         )
     };
-    let [first, second, rest @ ..] = codecs.as_slice() else { return Err(refuse()) };
-    let CodecConfig::Transpose { order } = &first.config else { return Err(refuse()) };
+    let [first, second, rest @ ..] = codecs.as_slice() else {
+        return Err(refuse());
+    };
+    let CodecConfig::Transpose { order } = &first.config else {
+        return Err(refuse());
+    };
     let reverses = order.iter().copied().eq((0..order.len()).rev());
-    let is_big = matches!(second.config, CodecConfig::Bytes { endian: Some(Endian::Big) | None });
-    let is_compressed = rest.iter().all(|codec| stage(&codec.config) == Some(Stage::BytesToBytes));
+    let is_big = matches!(
+        second.config,
+        CodecConfig::Bytes {
+            endian: Some(Endian::Big) | None
+        }
+    );
+    let is_compressed = rest
+        .iter()
+        .all(|codec| stage(&codec.config) == Some(Stage::BytesToBytes));
     if !reverses || !is_big || !is_compressed || rest.len() > 1 {
         return Err(refuse());
     }
@@ -190,20 +241,36 @@ pub(super) fn n5_default(
     }
     let compression = rest.first().map(|codec| match &codec.config {
         // As in an N5 block: gzip or zlib is written, both are read.
-        CodecConfig::Gzip { level } => CodecConfig::N5Gzip { level: *level, use_zlib: false }.into(),
-        CodecConfig::Zlib { level } => CodecConfig::N5Gzip { level: *level, use_zlib: true }.into(),
+        CodecConfig::Gzip { level } => CodecConfig::N5Gzip {
+            level: *level,
+            use_zlib: false,
+        }
+        .into(),
+        CodecConfig::Zlib { level } => CodecConfig::N5Gzip {
+            level: *level,
+            use_zlib: true,
+        }
+        .into(),
         _ => codec.clone(),
     });
     let edge_blocks = EdgeBlocks::Padded;
-    Ok(CodecConfig::N5Block(Box::new(N5BlockConfig { compression, edge_blocks })))
+    Ok(CodecConfig::N5Block(Box::new(N5BlockConfig {
+        compression,
+        edge_blocks,
+    })))
 }
 
 /// The reversal in `n5_default`, which was checked.
 pub(super) fn n5_reversal(item: &Json<'_>, input: Option<&Input>) -> CodecConfig {
     // Without a known input only a list was accepted, otherwise "F" too.
     let stated = || configured(configured(item, "codecs")?.first()?, "order").map(<[_]>::len);
-    let ndim = input.map(|input| input.shape.len()).or_else(stated).unwrap_or(0);
-    CodecConfig::Transpose { order: (0..ndim).rev().collect() }
+    let ndim = input
+        .map(|input| input.shape.len())
+        .or_else(stated)
+        .unwrap_or(0);
+    CodecConfig::Transpose {
+        order: (0..ndim).rev().collect(),
+    }
 }
 
 /// A list in the configuration of a codec.

@@ -15,11 +15,16 @@ pub(crate) fn raise(
     data_type: &DataType,
     ndim: usize,
 ) -> Result<Vec<Json<'static>>, String> {
-    let Some(at) = codecs.iter().position(|codec| matches!(codec.config, CodecConfig::N5Block(_))) else {
+    let Some(at) = codecs
+        .iter()
+        .position(|codec| matches!(codec.config, CodecConfig::N5Block(_)))
+    else {
         check_writable(codecs)?;
         return Ok(write(codecs, data_type));
     };
-    let CodecConfig::N5Block(block) = &codecs[at].config else { return Ok(Vec::new()) };
+    let CodecConfig::N5Block(block) = &codecs[at].config else {
+        return Ok(Vec::new());
+    };
     let mut before = codecs[..at].to_vec();
     let reversal: Vec<usize> = (0..ndim).rev().collect();
     match before.last().map(|codec| &codec.config) {
@@ -27,7 +32,12 @@ pub(crate) fn raise(
             before.pop();
         }
         // Blocks with another layout get it by another reversal.
-        _ if ndim >= 2 => before.push(CodecConfig::Transpose { order: reversal.clone() }.into()),
+        _ if ndim >= 2 => before.push(
+            CodecConfig::Transpose {
+                order: reversal.clone(),
+            }
+            .into(),
+        ),
         _ => {}
     }
     let compression: Vec<CodecSpec> = n5_compression(block).into_iter().collect();
@@ -36,8 +46,9 @@ pub(crate) fn raise(
     check_writable(&codecs[at + 1..])?;
     let endian = (data_type.swap_width() > 1).then_some(ndzarr_model::Endian::Big);
     let mut inner = vec![json!({"name": "transpose", "configuration": {"order": reversal}})];
-    let bytes: Vec<CodecSpec> =
-        std::iter::once(CodecConfig::Bytes { endian }.into()).chain(compression).collect();
+    let bytes: Vec<CodecSpec> = std::iter::once(CodecConfig::Bytes { endian }.into())
+        .chain(compression)
+        .collect();
     inner.extend(write(&bytes, data_type));
     let mut list = write(&before, data_type);
     list.push(json!({"name": "n5_default", "configuration": {"codecs": inner}}));

@@ -1,9 +1,9 @@
 //! Writes codec chains in the form of Zarr v3.
 
 use ndzarr_model::{
-    BloscConfig, CastValueConfig, ChecksumLocation, CodecConfig, CodecSpec, DataType, EdgeBlocks, FillValue,
-    N5BlockConfig, PackbitsConfig, PaddingEncoding, ReshapeDim, ScaleOffsetConfig, ShardingConfig,
-    VlenConfig, ZfpMode,
+    BloscConfig, CastValueConfig, ChecksumLocation, CodecConfig, CodecSpec, DataType, EdgeBlocks,
+    FillValue, N5BlockConfig, PackbitsConfig, PaddingEncoding, ReshapeDim, ScaleOffsetConfig,
+    ShardingConfig, VlenConfig, ZfpMode,
 };
 
 use crate::json::{Json, Members, json, object};
@@ -23,7 +23,8 @@ pub(crate) fn list(codecs: &[CodecSpec], data_type: &DataType) -> Vec<Json<'stat
     let mut values = Vec::with_capacity(codecs.len());
     for (i, codec) in codecs.iter().enumerate() {
         let next = codecs.get(i + 1).map(|codec| &codec.config);
-        if let (CodecConfig::Transpose { order }, Some(CodecConfig::N5Block(_))) = (&codec.config, next)
+        if let (CodecConfig::Transpose { order }, Some(CodecConfig::N5Block(_))) =
+            (&codec.config, next)
             && order.iter().copied().eq((0..order.len()).rev())
         {
             // `n5_default` stands for both.
@@ -34,7 +35,11 @@ pub(crate) fn list(codecs: &[CodecSpec], data_type: &DataType) -> Vec<Json<'stat
             _ => None,
         };
         // The output of a compressor is bytes to the next codec.
-        let elem_size = if is_bytes { 1 } else { data_type.elem_size().unwrap_or(1) };
+        let elem_size = if is_bytes {
+            1
+        } else {
+            data_type.elem_size().unwrap_or(1)
+        };
         values.push(one(&codec.config, &data_type, elem_size, ndim));
         is_bytes |= stage(&codec.config) == Some(Stage::BytesToBytes);
         data_type = encoded_type(&codec.config, &data_type);
@@ -51,7 +56,11 @@ fn bitround(data_type: &DataType, keepbits: u32) -> &'static str {
         DataType::Float { bits: 64 } => 52,
         _ => return "bitround",
     };
-    if keepbits <= mantissa { "numcodecs.bitround" } else { "bitround" }
+    if keepbits <= mantissa {
+        "numcodecs.bitround"
+    } else {
+        "bitround"
+    }
 }
 
 /// Why a v3 document cannot state a chain, if so.
@@ -67,7 +76,9 @@ pub(crate) fn check_writable(codecs: &[CodecSpec]) -> Result<(), String> {
                         if order.iter().copied().eq((0..order.len()).rev()))
                 });
                 if !reversed {
-                    return Err("an N5 block without reversed dimensions cannot be expressed".to_owned());
+                    return Err(
+                        "an N5 block without reversed dimensions cannot be expressed".to_owned(),
+                    );
                 }
                 check_writable(n5_compression(block).as_slice())?;
             }
@@ -93,10 +104,17 @@ pub(crate) fn check_writable(codecs: &[CodecSpec]) -> Result<(), String> {
 }
 
 /// `ndim` is the number of dimensions of the transpose in front.
-fn one(config: &CodecConfig, data_type: &DataType, elem_size: usize, ndim: Option<usize>) -> Json<'static> {
+fn one(
+    config: &CodecConfig,
+    data_type: &DataType,
+    elem_size: usize,
+    ndim: Option<usize>,
+) -> Json<'static> {
     match config {
         CodecConfig::Bytes { endian: None } => json!({"name": "bytes"}),
-        CodecConfig::Bytes { endian: Some(endian) } => named("bytes", json!({"endian": endian.name()})),
+        CodecConfig::Bytes {
+            endian: Some(endian),
+        } => named("bytes", json!({"endian": endian.name()})),
         CodecConfig::Vlen(config) if !matches!(config, VlenConfig::Categorize(_)) => {
             json!({"name": config.name()})
         }
@@ -108,15 +126,23 @@ fn one(config: &CodecConfig, data_type: &DataType, elem_size: usize, ndim: Optio
         CodecConfig::Transpose { order } => named("transpose", json!({"order": order})),
         CodecConfig::Sharding(config) => named("sharding_indexed", sharding(config, data_type)),
         // -1 is the compressor's default, which is 6 in every zlib; v3 only has 0 to 9.
-        CodecConfig::Gzip { level } => named("gzip", json!({"level": if *level < 0 { 6 } else { *level }})),
+        CodecConfig::Gzip { level } => named(
+            "gzip",
+            json!({"level": if *level < 0 { 6 } else { *level }}),
+        ),
         // zarrs refuses the codec without it, and every reader accepts it, although it is optional.
-        CodecConfig::Zstd { level, checksum } => named("zstd", json!({"level": level, "checksum": checksum})),
-        CodecConfig::Blosc(config) => named("blosc", blosc(config, elem_size)),
-        CodecConfig::Crc32c { location: ChecksumLocation::End } => json!({"name": "crc32c"}),
-        CodecConfig::N5Block(block) => n5_block(block, data_type, elem_size, ndim),
-        CodecConfig::Bitround { keepbits } => {
-            named(bitround(data_type, *keepbits), json!({"keepbits": keepbits}))
+        CodecConfig::Zstd { level, checksum } => {
+            named("zstd", json!({"level": level, "checksum": checksum}))
         }
+        CodecConfig::Blosc(config) => named("blosc", blosc(config, elem_size)),
+        CodecConfig::Crc32c {
+            location: ChecksumLocation::End,
+        } => json!({"name": "crc32c"}),
+        CodecConfig::N5Block(block) => n5_block(block, data_type, elem_size, ndim),
+        CodecConfig::Bitround { keepbits } => named(
+            bitround(data_type, *keepbits),
+            json!({"keepbits": keepbits}),
+        ),
         CodecConfig::Packbits(config) => packbits(config),
         CodecConfig::CastValue(config) => named("cast_value", cast_value(config, data_type)),
         CodecConfig::ScaleOffset(config) => named("scale_offset", scale_offset(config, data_type)),
@@ -135,7 +161,10 @@ fn one(config: &CodecConfig, data_type: &DataType, elem_size: usize, ndim: Optio
             named("n5_gzip", json!({"level": level, "use_zlib": use_zlib}))
         }
         CodecConfig::N5Lz4 { block_size } => named("n5_lz4", json!({"block_size": block_size})),
-        CodecConfig::Unknown { name, configuration } => match Json::from(configuration) {
+        CodecConfig::Unknown {
+            name,
+            configuration,
+        } => match Json::from(configuration) {
             Json::Object(members) if members.is_empty() => json!({"name": name}),
             configuration => named(name, configuration),
         },
@@ -155,7 +184,10 @@ fn sharding(config: &ShardingConfig, data_type: &DataType) -> Json<'static> {
     object([
         ("chunk_shape", json!(&config.chunk_shape)),
         ("codecs", list(&config.codecs, data_type).into()),
-        ("index_codecs", list(&config.index_codecs, &INDEX_TYPE).into()),
+        (
+            "index_codecs",
+            list(&config.index_codecs, &INDEX_TYPE).into(),
+        ),
         ("index_location", config.index_location.name().into()),
     ])
 }
@@ -175,8 +207,16 @@ fn packbits(config: &PackbitsConfig) -> Json<'static> {
     if config.padding != PaddingEncoding::None {
         members.insert("padding_encoding", config.padding.name().into());
     }
-    members.extend(config.first_bit.map(|bit| ("first_bit".to_owned(), bit.into())));
-    members.extend(config.last_bit.map(|bit| ("last_bit".to_owned(), bit.into())));
+    members.extend(
+        config
+            .first_bit
+            .map(|bit| ("first_bit".to_owned(), bit.into())),
+    );
+    members.extend(
+        config
+            .last_bit
+            .map(|bit| ("last_bit".to_owned(), bit.into())),
+    );
     named("packbits", members.into())
 }
 
@@ -194,7 +234,9 @@ fn cast_value(config: &CastValueConfig, data_type: &DataType) -> Json<'static> {
     ];
     for (name, map, from, to) in maps {
         if !map.is_empty() {
-            let entries = map.iter().map(|(key, code)| json!([scalar(from, key), scalar(to, code)]));
+            let entries = map
+                .iter()
+                .map(|(key, code)| json!([scalar(from, key), scalar(to, code)]));
             scalar_map.insert(name, entries.collect());
         }
     }
@@ -207,16 +249,25 @@ fn cast_value(config: &CastValueConfig, data_type: &DataType) -> Json<'static> {
 fn zfp(mode: &ZfpMode) -> Json<'static> {
     match *mode {
         ZfpMode::Reversible => json!({"mode": "reversible"}),
-        ZfpMode::Expert { minbits, maxbits, maxprec, minexp } => json!({
+        ZfpMode::Expert {
+            minbits,
+            maxbits,
+            maxprec,
+            minexp,
+        } => json!({
             "mode": "expert",
             "minbits": minbits,
             "maxbits": maxbits,
             "maxprec": maxprec,
             "minexp": minexp,
         }),
-        ZfpMode::FixedAccuracy { tolerance } => json!({"mode": "fixed_accuracy", "tolerance": tolerance}),
+        ZfpMode::FixedAccuracy { tolerance } => {
+            json!({"mode": "fixed_accuracy", "tolerance": tolerance})
+        }
         ZfpMode::FixedRate { rate } => json!({"mode": "fixed_rate", "rate": rate}),
-        ZfpMode::FixedPrecision { precision } => json!({"mode": "fixed_precision", "precision": precision}),
+        ZfpMode::FixedPrecision { precision } => {
+            json!({"mode": "fixed_precision", "precision": precision})
+        }
     }
 }
 
@@ -237,29 +288,53 @@ fn n5_block(
             1 => json!({"name": "bytes"}),
             _ => named("bytes", json!({"endian": "big"})),
         });
-        codecs.extend(compression.iter().map(|codec| one(&codec.config, data_type, elem_size, None)));
+        codecs.extend(
+            compression
+                .iter()
+                .map(|codec| one(&codec.config, data_type, elem_size, None)),
+        );
         return named("n5_default", object([("codecs", codecs.into())]));
     }
     let edge_blocks = match block.edge_blocks {
         EdgeBlocks::Truncated => "truncated",
         EdgeBlocks::Padded => "padded",
     };
-    let compression = block.compression.iter().map(|codec| one(&codec.config, data_type, elem_size, None));
-    named("n5_block", object([("codecs", compression.collect()), ("edge_blocks", edge_blocks.into())]))
+    let compression = block
+        .compression
+        .iter()
+        .map(|codec| one(&codec.config, data_type, elem_size, None));
+    named(
+        "n5_block",
+        object([
+            ("codecs", compression.collect()),
+            ("edge_blocks", edge_blocks.into()),
+        ]),
+    )
 }
 
 /// The compression of a block as `n5_default` states it.
 pub(super) fn n5_compression(block: &N5BlockConfig) -> Option<CodecSpec> {
     block.compression.as_ref().map(|codec| match &codec.config {
-        CodecConfig::N5Gzip { level, use_zlib: false } => CodecConfig::Gzip { level: *level }.into(),
-        CodecConfig::N5Gzip { level, use_zlib: true } => CodecConfig::Zlib { level: *level.max(&-1) }.into(),
+        CodecConfig::N5Gzip {
+            level,
+            use_zlib: false,
+        } => CodecConfig::Gzip { level: *level }.into(),
+        CodecConfig::N5Gzip {
+            level,
+            use_zlib: true,
+        } => CodecConfig::Zlib {
+            level: *level.max(&-1),
+        }
+        .into(),
         _ => codec.clone(),
     })
 }
 
 fn blosc(config: &BloscConfig, elem_size: usize) -> Json<'static> {
     // Blosc records sizes above 255 as 1.
-    let typesize = config.typesize.unwrap_or(if elem_size > 255 { 1 } else { elem_size });
+    let typesize = config
+        .typesize
+        .unwrap_or(if elem_size > 255 { 1 } else { elem_size });
     json!({
         "cname": config.cname.as_str(),
         "clevel": config.clevel,

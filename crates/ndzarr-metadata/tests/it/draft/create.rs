@@ -1,8 +1,8 @@
 //! The draft: the paths and documents of new nodes.
 
 use ndzarr_metadata::{
-    ArrayRequest, CreateOptions, Creation, Existing, ExistingDocument, Format, MetadataError, NodeKind,
-    NodePath,
+    ArrayRequest, CreateOptions, Creation, Existing, ExistingDocument, Format, MetadataError,
+    NodeKind, NodePath,
 };
 use ndzarr_model::Attributes;
 use serde_json::{Value, json};
@@ -38,22 +38,41 @@ pub(crate) fn object(value: Value) -> Attributes {
 }
 
 pub(crate) fn keys(creation: &Creation) -> Vec<&str> {
-    creation.put.iter().map(|document| document.key.as_str()).collect()
+    creation
+        .put
+        .iter()
+        .map(|document| document.key.as_str())
+        .collect()
 }
 
 #[test]
 fn d3_t26_a_new_node_writes_itself_alone() {
-    for (format, own) in
-        [(Format::DraftA, "meta/a/b/c.array.json"), (Format::DraftB, "meta/root/a/b/c.array.json")]
-    {
+    for (format, own) in [
+        (Format::DraftA, "meta/a/b/c.array.json"),
+        (Format::DraftB, "meta/root/a/b/c.array.json"),
+    ] {
         let mut store = Store::new(&[]);
-        let first = try_create(&store, "a/b/c", &request(&[4], &[2], "uint16"), &CreateOptions::new(format))
-            .expect("free");
-        assert_eq!(keys(&first), ["zarr.json", own], "the entry point comes first (D3-016)");
+        let first = try_create(
+            &store,
+            "a/b/c",
+            &request(&[4], &[2], "uint16"),
+            &CreateOptions::new(format),
+        )
+        .expect("free");
+        assert_eq!(
+            keys(&first),
+            ["zarr.json", own],
+            "the entry point comes first (D3-016)"
+        );
         assert_eq!(first.put[0].existing, ExistingDocument::Keep);
         store.apply(&first);
-        let next = try_create(&store, "x", &request(&[4], &[2], "uint16"), &CreateOptions::new(format))
-            .expect("free");
+        let next = try_create(
+            &store,
+            "x",
+            &request(&[4], &[2], "uint16"),
+            &CreateOptions::new(format),
+        )
+        .expect("free");
         assert_eq!(next.put.len(), 1);
         for path in ["", "a", "a/b"] {
             assert_eq!(store.open(path).expect(path).kind, NodeKind::ImplicitGroup);
@@ -80,13 +99,24 @@ fn d3_016_an_entry_point_is_never_written_over() {
     let plain = request(&[4], &[2], "uint16");
     let other_suffix = with(ENTRY_B, &[("metadata_key_suffix", "\".jsn\"")]);
     let store = Store::new(&[("zarr.json", &other_suffix)]);
-    let creation = try_create(&store, "a", &plain, &CreateOptions::new(Format::DraftB)).expect("free");
-    assert_eq!(keys(&creation), ["meta/root/a.array.jsn"], "the suffix of the hierarchy counts");
-    refused(try_create(&store, "a", &plain, &CreateOptions::new(Format::DraftA)), &["zarr3-draft-b"]);
+    let creation =
+        try_create(&store, "a", &plain, &CreateOptions::new(Format::DraftB)).expect("free");
+    assert_eq!(
+        keys(&creation),
+        ["meta/root/a.array.jsn"],
+        "the suffix of the hierarchy counts"
+    );
+    refused(
+        try_create(&store, "a", &plain, &CreateOptions::new(Format::DraftA)),
+        &["zarr3-draft-b"],
+    );
     let v3 = Store::new(&[("zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#)]);
     for format in BOTH {
         let result = try_create(&v3, "a", &plain, &CreateOptions::new(format));
-        assert!(matches!(result, Err(MetadataError::Occupied { .. })), "{result:?}");
+        assert!(
+            matches!(result, Err(MetadataError::Occupied { .. })),
+            "{result:?}"
+        );
     }
 }
 
@@ -95,7 +125,10 @@ fn d3_t28_d3_113_what_is_in_the_way() {
     let group = r#"{"attributes":{}}"#;
     let plain = request(&[4], &[2], "uint16");
     let options = CreateOptions::new(Format::DraftA);
-    let replace = CreateOptions { existing: Existing::Replace, ..options.clone() };
+    let replace = CreateOptions {
+        existing: Existing::Replace,
+        ..options.clone()
+    };
     let store = store_a(&[
         ("meta/a.array.json", ARRAY_A),
         ("meta/g.group.json", group),
@@ -103,7 +136,10 @@ fn d3_t28_d3_113_what_is_in_the_way() {
     ]);
     let occupied = |path: &str, options: &CreateOptions| {
         let array = try_create(&store, path, &plain, options);
-        assert!(matches!(array, Err(MetadataError::Occupied { .. })), "{path}: {array:?}");
+        assert!(
+            matches!(array, Err(MetadataError::Occupied { .. })),
+            "{path}: {array:?}"
+        );
     };
     for path in ["a/b", "a/b/c", "a", "g", "i"] {
         occupied(path, &options);
@@ -121,7 +157,10 @@ fn d3_t28_d3_113_what_is_in_the_way() {
             Err(MetadataError::Occupied { .. })
         ));
     }
-    assert!(create_group(&store, "i", json!({}), &options).is_ok(), "an implicit group may get its document");
+    assert!(
+        create_group(&store, "i", json!({}), &options).is_ok(),
+        "an implicit group may get its document"
+    );
     let creation = try_create(&store, "g", &plain, &replace).expect("replaced");
     assert_eq!(creation.erase, ["meta/g.array.json", "meta/g.group.json"]);
     assert_eq!(creation.erase_prefixes, ["meta/g/", "data/g/"]);
@@ -136,13 +175,31 @@ fn d3_t30_names() {
     let plain = request(&[4], &[2], "uint16");
     for format in BOTH {
         let options = CreateOptions::new(format);
-        for path in ["a b", "é", "...", "x/....", "x.array.json", "x.group.json", "x.group.json/y", "a%20"] {
+        for path in [
+            "a b",
+            "é",
+            "...",
+            "x/....",
+            "x.array.json",
+            "x.group.json",
+            "x.group.json/y",
+            "a%20",
+        ] {
             let result = try_create(&Store::new(&[]), path, &plain, &options);
-            assert!(matches!(result, Err(MetadataError::Path { .. })), "{path}: {result:?}");
-            assert!(create_group(&Store::new(&[]), path, json!({}), &options).is_err(), "{path}");
+            assert!(
+                matches!(result, Err(MetadataError::Path { .. })),
+                "{path}: {result:?}"
+            );
+            assert!(
+                create_group(&Store::new(&[]), path, json!({}), &options).is_err(),
+                "{path}"
+            );
         }
         for path in ["__x", "a..b", "-", "A", "a", ".a", "x.array", "x.json", "0"] {
-            assert!(try_create(&Store::new(&[]), path, &plain, &options).is_ok(), "{path}");
+            assert!(
+                try_create(&Store::new(&[]), path, &plain, &options).is_ok(),
+                "{path}"
+            );
         }
     }
     for name in ["", "a/b"] {

@@ -30,13 +30,23 @@ fn draft_documents_that_are_damaged_never_panic() {
     let check = |entry: &str, key: &str, text: &str| {
         let damaged = |bytes: Vec<u8>| {
             let mut known = ndzarr_metadata::Known::new();
-            for name in ["a/zarr.json", "a/.zarray", "a/.zgroup", "a/attributes.json", "attributes.json"] {
+            for name in [
+                "a/zarr.json",
+                "a/.zarray",
+                "a/.zgroup",
+                "a/attributes.json",
+                "attributes.json",
+            ] {
                 known.add_document(name, None);
             }
             for name in ["meta/array.json", "meta/a.array.json", "meta/a.group.json"] {
                 known.add_document(name, None);
             }
-            for name in ["meta/root.array.json", "meta/root/a.array.json", "meta/root/a.group.json"] {
+            for name in [
+                "meta/root.array.json",
+                "meta/root/a.array.json",
+                "meta/root/a.group.json",
+            ] {
                 known.add_document(name, None);
             }
             known.add_document("zarr.json", Some(entry.as_bytes().to_vec().into()));
@@ -57,5 +67,9 @@ fn draft_documents_that_are_damaged_never_panic() {
     check(ENTRY_B, "meta/root/a.array.json", &rich_b);
     check(ENTRY_A, "zarr.json", ENTRY_A);
     check(ENTRY_B, "zarr.json", ENTRY_B);
-    check(ENTRY_A, "meta/a.group.json", r#"{"attributes":{"a":[NaN,1]}}"#);
+    check(
+        ENTRY_A,
+        "meta/a.group.json",
+        r#"{"attributes":{"a":[NaN,1]}}"#,
+    );
 }

@@ -9,7 +9,10 @@ use crate::it::store::{Store, with};
 fn d3_t04_what_is_a_draft() {
     let group = Store::new(&[("zarr.json", r#"{"zarr_format":3,"node_type":"group"}"#)]);
     assert_eq!(group.open("").expect("the final v3").format, Format::Zarr3);
-    assert!(matches!(group.open("meta"), Err(MetadataError::NotFound { .. })));
+    assert!(matches!(
+        group.open("meta"),
+        Err(MetadataError::NotFound { .. })
+    ));
     for format in [
         "3",
         "https://purl.org/zarr/spec/core/4.0",
@@ -27,30 +30,59 @@ fn d3_t04_what_is_a_draft() {
     let with_extra = |version: &str| {
         let uri = format!("\"https://purl.org/zarr/spec/core/{version}\"");
         let text = with(ENTRY_A, &[("zarr_format", &uri), ("extra", "1")]);
-        Store::new(&[("zarr.json", &text)]).open("").map(|node| node.format)
+        Store::new(&[("zarr.json", &text)])
+            .open("")
+            .map(|node| node.format)
     };
-    assert_eq!(with_extra("3.1").expect("a later minor version"), Format::DraftA);
+    assert_eq!(
+        with_extra("3.1").expect("a later minor version"),
+        Format::DraftA
+    );
     refused(with_extra("3.0"), &["zarr.json", "extra"]);
-    let http = with(ENTRY_A, &[("zarr_format", r#""http://purl.org/zarr/spec/core/3.0""#)]);
-    assert_eq!(Store::new(&[("zarr.json", &http)]).open("").expect("opens").format, Format::DraftA);
+    let http = with(
+        ENTRY_A,
+        &[("zarr_format", r#""http://purl.org/zarr/spec/core/3.0""#)],
+    );
+    assert_eq!(
+        Store::new(&[("zarr.json", &http)])
+            .open("")
+            .expect("opens")
+            .format,
+        Format::DraftA
+    );
 }
 
 #[test]
 fn d3_005_entry_points_are_of_one_dialect() {
     for (entry, members) in [
         (ENTRY_A, [("metadata_key_suffix", "\".json\"")]),
-        (ENTRY_A, [("metadata_encoding", "\"https://purl.org/zarr/spec/protocol/core/3.0\"")]),
+        (
+            ENTRY_A,
+            [(
+                "metadata_encoding",
+                "\"https://purl.org/zarr/spec/protocol/core/3.0\"",
+            )],
+        ),
         (ENTRY_A, [("metadata_encoding", "")]),
         (ENTRY_A, [("extensions", "")]),
         (ENTRY_B, [("metadata_key_suffix", "")]),
-        (ENTRY_B, [("metadata_encoding", r#"{"type":"json","metadata_key_suffix":".json"}"#)]),
+        (
+            ENTRY_B,
+            [(
+                "metadata_encoding",
+                r#"{"type":"json","metadata_key_suffix":".json"}"#,
+            )],
+        ),
         (ENTRY_B, [("extensions", "")]),
         (ENTRY_B, [("extra", "1")]),
         (ENTRY_B, [("metadata_key_suffix", "\"/x\"")]),
         (ENTRY_B, [("metadata_key_suffix", "\"\"")]),
     ] {
         let text = with(entry, &members);
-        refused(Store::new(&[("zarr.json", &text)]).open(""), &["zarr.json", members[0].0]);
+        refused(
+            Store::new(&[("zarr.json", &text)]).open(""),
+            &["zarr.json", members[0].0],
+        );
     }
 }
 
@@ -62,16 +94,28 @@ fn d3_t32_extensions_that_must_be_understood() {
         Store::new(&[("zarr.json", &text)]).open("")
     };
     for base in [ENTRY_A, ENTRY_B] {
-        refused(entry(base, &list(r#","must_understand":true"#)), &["zarr.json", "http://x/y"]);
+        refused(
+            entry(base, &list(r#","must_understand":true"#)),
+            &["zarr.json", "http://x/y"],
+        );
         assert!(entry(base, &list(r#","must_understand":false,"configuration":1"#)).is_ok());
         refused(entry(base, &list("")), &["must_understand"]);
-        refused(entry(base, &list(r#","must_understand":"false""#)), &["must_understand"]);
+        refused(
+            entry(base, &list(r#","must_understand":"false""#)),
+            &["must_understand"],
+        );
         refused(entry(base, "{}"), &["extensions"]);
-        refused(entry(base, r#"[{"must_understand":false}]"#), &["extensions[0]"]);
+        refused(
+            entry(base, r#"[{"must_understand":false}]"#),
+            &["extensions[0]"],
+        );
     }
     for (base, open) in [(ARRAY_A, array_a as fn(&str) -> _), (ARRAY_B, array_b)] {
         let array = |value: &str| open(&with(base, &[("extensions", value)]));
-        refused(array(&list(r#","must_understand":true"#)), &["a.array.json", "http://x/y"]);
+        refused(
+            array(&list(r#","must_understand":true"#)),
+            &["a.array.json", "http://x/y"],
+        );
         assert!(array(&list(r#","must_understand":false"#)).is_ok());
         refused(array(&list("")), &["must_understand"]);
     }
@@ -85,7 +129,10 @@ fn d3_t33_t41_foreign_metadata_encodings() {
         r#"{"type":"cbor","metadata_key_suffix":".cbor"}"#,
     ] {
         let text = with(ENTRY_A, &[("metadata_encoding", encoding)]);
-        refused(Store::new(&[("zarr.json", &text)]).open(""), &["unsupported metadata encoding"]);
+        refused(
+            Store::new(&[("zarr.json", &text)]).open(""),
+            &["unsupported metadata encoding"],
+        );
     }
     for uri in [
         "https://example.com/cbor",
@@ -93,6 +140,9 @@ fn d3_t33_t41_foreign_metadata_encodings() {
         "https://purl.org/zarr/spec/core/3.0",
     ] {
         let text = with(ENTRY_B, &[("metadata_encoding", &format!("{uri:?}"))]);
-        refused(Store::new(&[("zarr.json", &text)]).open(""), &["unsupported metadata encoding", uri]);
+        refused(
+            Store::new(&[("zarr.json", &text)]).open(""),
+            &["unsupported metadata encoding", uri],
+        );
     }
 }

@@ -1,30 +1,63 @@
 //! The draft: data types, fill values, codecs.
 
-use ndzarr_model::{BloscCname, BloscConfig, BloscShuffle, CodecConfig, DataType, Endian, FillValue};
+use ndzarr_model::{
+    BloscCname, BloscConfig, BloscShuffle, CodecConfig, DataType, Endian, FillValue,
+};
 
 use crate::it::draft::{ARRAY_A, ARRAY_B, array_a, array_b, configs, refused};
 use crate::it::store::with;
 
-fn typed_a(data_type: &str, fill: &str) -> Result<ndzarr_model::ArraySpec, ndzarr_metadata::MetadataError> {
-    array_a(&with(ARRAY_A, &[("data_type", data_type), ("fill_value", fill), ("codecs", "")]))
+fn typed_a(
+    data_type: &str,
+    fill: &str,
+) -> Result<ndzarr_model::ArraySpec, ndzarr_metadata::MetadataError> {
+    array_a(&with(
+        ARRAY_A,
+        &[
+            ("data_type", data_type),
+            ("fill_value", fill),
+            ("codecs", ""),
+        ],
+    ))
 }
 
-fn typed_b(data_type: &str, fill: &str) -> Result<ndzarr_model::ArraySpec, ndzarr_metadata::MetadataError> {
-    array_b(&with(ARRAY_B, &[("data_type", data_type), ("fill_value", fill), ("attributes", "")]))
+fn typed_b(
+    data_type: &str,
+    fill: &str,
+) -> Result<ndzarr_model::ArraySpec, ndzarr_metadata::MetadataError> {
+    array_b(&with(
+        ARRAY_B,
+        &[
+            ("data_type", data_type),
+            ("fill_value", fill),
+            ("attributes", ""),
+        ],
+    ))
 }
 
 #[test]
 fn d3_060_t12_data_types_of_dialect_a() {
     for name in [
-        "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32",
-        "float64",
+        "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16",
+        "float32", "float64",
     ] {
         let spec = typed_a(&format!("{name:?}"), "0").expect(name);
         assert_eq!(spec.data_type.to_string(), name);
     }
-    assert_eq!(typed_a("\"bool\"", "true").expect("opens").fill_value, FillValue::defined([1]));
-    assert_eq!(typed_a("\"complex128\"", "[0,1]").expect("opens").data_type, DataType::Complex { bits: 128 });
-    assert_eq!(typed_a("\"r24\"", "\"0x010203\"").expect("opens").fill_value, FillValue::defined([1, 2, 3]));
+    assert_eq!(
+        typed_a("\"bool\"", "true").expect("opens").fill_value,
+        FillValue::defined([1])
+    );
+    assert_eq!(
+        typed_a("\"complex128\"", "[0,1]").expect("opens").data_type,
+        DataType::Complex { bits: 128 }
+    );
+    assert_eq!(
+        typed_a("\"r24\"", "\"0x010203\"")
+            .expect("opens")
+            .fill_value,
+        FillValue::defined([1, 2, 3])
+    );
     for (name, expected, endian) in [
         ("<f8", DataType::Float { bits: 64 }, Some(Endian::Little)),
         (">f8", DataType::Float { bits: 64 }, Some(Endian::Big)),
@@ -33,7 +66,11 @@ fn d3_060_t12_data_types_of_dialect_a() {
         ("<i4", DataType::Int { bits: 32 }, Some(Endian::Little)),
         ("|b1", DataType::Bool, None),
     ] {
-        let fill = if expected == DataType::Bool { "false" } else { "0" };
+        let fill = if expected == DataType::Bool {
+            "false"
+        } else {
+            "0"
+        };
         let spec = typed_a(&format!("{name:?}"), fill).expect(name);
         assert_eq!(
             (spec.data_type.clone(), configs(&spec)),
@@ -41,23 +78,40 @@ fn d3_060_t12_data_types_of_dialect_a() {
             "{name}"
         );
     }
-    for name in ["float8", "bfloat16", "r12", "|S3", "<U2", "|V3", "<M8[s]", "|i2", "<i3", "|O", "", "string"]
-    {
-        refused(typed_a(&format!("{name:?}"), "0"), &["meta/a.array.json", "data type", name]);
+    for name in [
+        "float8", "bfloat16", "r12", "|S3", "<U2", "|V3", "<M8[s]", "|i2", "<i3", "|O", "",
+        "string",
+    ] {
+        refused(
+            typed_a(&format!("{name:?}"), "0"),
+            &["meta/a.array.json", "data type", name],
+        );
     }
 }
 
 /// With both a `>` string and an endian codec, the codec decides.
 #[test]
 fn d3_069_the_endian_codec_decides() {
-    let codecs =
-        r#"[{"type":"https://purl.org/zarr/spec/codecs/endian/1.0","configuration":{"endian":"little"}}]"#;
-    let spec = array_a(&with(ARRAY_A, &[("data_type", "\">u2\""), ("codecs", codecs)])).expect("opens");
-    assert_eq!(configs(&spec), [CodecConfig::Bytes { endian: Some(Endian::Little) }]);
+    let codecs = r#"[{"type":"https://purl.org/zarr/spec/codecs/endian/1.0","configuration":{"endian":"little"}}]"#;
+    let spec = array_a(&with(
+        ARRAY_A,
+        &[("data_type", "\">u2\""), ("codecs", codecs)],
+    ))
+    .expect("opens");
+    assert_eq!(
+        configs(&spec),
+        [CodecConfig::Bytes {
+            endian: Some(Endian::Little)
+        }]
+    );
     for bad in ["{}", r#"{"endian":"middle"}"#, r#"{"endian":"big","x":1}"#] {
-        let codecs =
-            format!(r#"[{{"type":"https://purl.org/zarr/spec/codecs/endian/1.0","configuration":{bad}}}]"#);
-        refused(array_a(&with(ARRAY_A, &[("codecs", &codecs)])), &["codecs[0]"]);
+        let codecs = format!(
+            r#"[{{"type":"https://purl.org/zarr/spec/codecs/endian/1.0","configuration":{bad}}}]"#
+        );
+        refused(
+            array_a(&with(ARRAY_A, &[("codecs", &codecs)])),
+            &["codecs[0]"],
+        );
     }
 }
 
@@ -67,17 +121,25 @@ fn d3_064_extension_types_are_named() {
     let spec = typed_a(datetime, "null").expect("a type of the draft's own example");
     assert_eq!(spec.data_type.to_string(), "numpy.datetime64[ns]");
     assert_eq!(spec.fill_value.bytes(), i64::MIN.to_ne_bytes(), "D3-T13");
-    refused(typed_a(r#"{"extension":"http://x/y","type":"z"}"#, "0"), &["http://x/y"]);
+    refused(
+        typed_a(r#"{"extension":"http://x/y","type":"z"}"#, "0"),
+        &["http://x/y"],
+    );
     refused(typed_a(r#"{"type":"z"}"#, "0"), &["data_type"]);
     refused(typed_a("3", "0"), &["data_type"]);
-    let complex =
-        r#"{"extension":"https://purl.org/zarr/spec/extensions/data-types/complex/1.0","type":"<c8"}"#;
-    assert_eq!(typed_a(complex, "[0,0]").expect("known").data_type, DataType::Complex { bits: 64 });
+    let complex = r#"{"extension":"https://purl.org/zarr/spec/extensions/data-types/complex/1.0","type":"<c8"}"#;
+    assert_eq!(
+        typed_a(complex, "[0,0]").expect("known").data_type,
+        DataType::Complex { bits: 64 }
+    );
 }
 
 #[test]
 fn d3_t13_null_fill_values() {
-    refused(typed_a("\"uint16\"", "null"), &["meta/a.array.json", "fill_value"]);
+    refused(
+        typed_a("\"uint16\"", "null"),
+        &["meta/a.array.json", "fill_value"],
+    );
     for (name, size) in [("<u2", 2), ("bool", 1), ("<f8", 8), ("i1", 1)] {
         let spec = typed_b(&format!("{name:?}"), "null").expect(name);
         assert!(!spec.fill_value.is_defined() && spec.fill_value.is_zero());
@@ -88,27 +150,63 @@ fn d3_t13_null_fill_values() {
 #[test]
 fn d3_t14_fill_values_of_dialect_a() {
     for (data_type, fill, expected) in [
-        ("float32", "\"0x7fc00001\"", 0x7fc0_0001u32.to_ne_bytes().to_vec()),
+        (
+            "float32",
+            "\"0x7fc00001\"",
+            0x7fc0_0001u32.to_ne_bytes().to_vec(),
+        ),
         ("float32", "\"NaN\"", 0x7fc0_0000u32.to_ne_bytes().to_vec()),
-        ("float16", "\"0b0011110000000000\"", 0x3c00u16.to_ne_bytes().to_vec()),
+        (
+            "float16",
+            "\"0b0011110000000000\"",
+            0x3c00u16.to_ne_bytes().to_vec(),
+        ),
         ("float16", "\"0x3c00\"", 0x3c00u16.to_ne_bytes().to_vec()),
-        ("float64", "\"+Infinity\"", f64::INFINITY.to_ne_bytes().to_vec()),
-        ("float64", "\"Infinity\"", f64::INFINITY.to_ne_bytes().to_vec()),
-        ("float64", "\"-Infinity\"", f64::NEG_INFINITY.to_ne_bytes().to_vec()),
+        (
+            "float64",
+            "\"+Infinity\"",
+            f64::INFINITY.to_ne_bytes().to_vec(),
+        ),
+        (
+            "float64",
+            "\"Infinity\"",
+            f64::INFINITY.to_ne_bytes().to_vec(),
+        ),
+        (
+            "float64",
+            "\"-Infinity\"",
+            f64::NEG_INFINITY.to_ne_bytes().to_vec(),
+        ),
         ("float64", "1", 1f64.to_ne_bytes().to_vec()),
-        ("uint64", "18446744073709551615", u64::MAX.to_ne_bytes().to_vec()),
+        (
+            "uint64",
+            "18446744073709551615",
+            u64::MAX.to_ne_bytes().to_vec(),
+        ),
         ("int16", "\"0xfffe\"", (-2i16).to_ne_bytes().to_vec()),
         ("uint8", "\"0b10000001\"", vec![0x81]),
         ("r16", "[1,2]", vec![1, 2]),
         ("r16", "\"0x0102\"", vec![1, 2]),
     ] {
         let spec = typed_a(&format!("{data_type:?}"), fill).expect(fill);
-        assert_eq!(spec.fill_value, FillValue::defined(expected), "{data_type} {fill}");
+        assert_eq!(
+            spec.fill_value,
+            FillValue::defined(expected),
+            "{data_type} {fill}"
+        );
     }
     let parts = |re: f32, im: f32| [re.to_ne_bytes(), im.to_ne_bytes()].concat();
-    for fill in ["[1,\"+Infinity\"]", "\"0x3f8000007f800000\"", "[1.0,\"0x7f800000\"]"] {
+    for fill in [
+        "[1,\"+Infinity\"]",
+        "\"0x3f8000007f800000\"",
+        "[1.0,\"0x7f800000\"]",
+    ] {
         let spec = typed_a("\"complex64\"", fill).expect(fill);
-        assert_eq!(spec.fill_value, FillValue::defined(parts(1.0, f32::INFINITY)), "{fill}");
+        assert_eq!(
+            spec.fill_value,
+            FillValue::defined(parts(1.0, f32::INFINITY)),
+            "{fill}"
+        );
     }
     for (data_type, fill) in [
         ("float32", "\"0x7fc0001\""),
@@ -133,7 +231,10 @@ fn d3_t14_fill_values_of_dialect_a() {
         ("r16", "[1]"),
         ("r16", "0"),
     ] {
-        refused(typed_a(&format!("{data_type:?}"), fill), &["meta/a.array.json", "fill_value"]);
+        refused(
+            typed_a(&format!("{data_type:?}"), fill),
+            &["meta/a.array.json", "fill_value"],
+        );
     }
 }
 
@@ -143,7 +244,10 @@ fn d3_t17_blosc_of_dialect_a() {
         let codecs = format!(
             r#"[{{"type":"https://purl.org/zarr/spec/codecs/blosc/1.0","configuration":{configuration}}}]"#
         );
-        array_a(&with(ARRAY_A, &[("data_type", data_type), ("codecs", &codecs)]))
+        array_a(&with(
+            ARRAY_A,
+            &[("data_type", data_type), ("codecs", &codecs)],
+        ))
     };
     let config = |shuffle, typesize| {
         CodecConfig::Blosc(BloscConfig {
@@ -154,9 +258,17 @@ fn d3_t17_blosc_of_dialect_a() {
             blocksize: 0,
         })
     };
-    let spec = blosc("\"uint32\"", r#"{"cname":"lz4","clevel":5,"shuffle":1,"blocksize":0}"#).expect("opens");
+    let spec = blosc(
+        "\"uint32\"",
+        r#"{"cname":"lz4","clevel":5,"shuffle":1,"blocksize":0}"#,
+    )
+    .expect("opens");
     assert_eq!(configs(&spec)[1], config(BloscShuffle::Byte, 4));
-    let spec = blosc("\"uint8\"", r#"{"cname":"lz4","clevel":5,"shuffle":-1,"blocksize":0}"#).expect("opens");
+    let spec = blosc(
+        "\"uint8\"",
+        r#"{"cname":"lz4","clevel":5,"shuffle":-1,"blocksize":0}"#,
+    )
+    .expect("opens");
     assert_eq!(configs(&spec)[1], config(BloscShuffle::Auto, 1));
     for bad in [
         r#"{"cname":"lz4","clevel":5,"shuffle":"shuffle","blocksize":0}"#,
@@ -169,7 +281,10 @@ fn d3_t17_blosc_of_dialect_a() {
         r#"{"cname":"lz4","clevel":5,"shuffle":1}"#,
         r#"{"cname":"lz4","clevel":5,"shuffle":1,"blocksize":0,"typesize":4}"#,
     ] {
-        refused(blosc("\"uint32\"", bad), &["meta/a.array.json", "codecs[0]"]);
+        refused(
+            blosc("\"uint32\"", bad),
+            &["meta/a.array.json", "codecs[0]"],
+        );
     }
 }
 
@@ -185,7 +300,11 @@ fn d3_066_t37_data_types_of_dialect_b() {
         ("|u1", DataType::UInt { bits: 8 }, None),
         ("|b1", DataType::Bool, None),
         ("int16", DataType::Int { bits: 16 }, Some(Endian::Little)),
-        ("float64", DataType::Float { bits: 64 }, Some(Endian::Little)),
+        (
+            "float64",
+            DataType::Float { bits: 64 },
+            Some(Endian::Little),
+        ),
     ] {
         let spec = typed_b(&format!("{name:?}"), "null").expect(name);
         assert_eq!(
@@ -211,7 +330,10 @@ fn d3_066_t37_data_types_of_dialect_b() {
         (DataType::Raw { bytes: 3 }, FillValue::defined([1, 2, 3]))
     );
     for name in ["float8", "<q2", "", "|i2"] {
-        refused(typed_b(&format!("{name:?}"), "null"), &["meta/root/a.array.json", name]);
+        refused(
+            typed_b(&format!("{name:?}"), "null"),
+            &["meta/root/a.array.json", name],
+        );
     }
     refused(typed_b(r#"{"type":"<c8"}"#, "null"), &["data_type"]);
     refused(typed_b(r#"{"extension":"x"}"#, "null"), &["data_type"]);
@@ -222,7 +344,9 @@ fn d3_075_fill_values_of_dialect_b() {
     let spec = typed_b("\"<f2\"", "0.0999755859375").expect("opens");
     assert_eq!(spec.fill_value, FillValue::defined(0x2e66u16.to_ne_bytes()));
     assert_eq!(
-        typed_b("\"<f4\"", "\"Infinity\"").expect("opens").fill_value,
+        typed_b("\"<f4\"", "\"Infinity\"")
+            .expect("opens")
+            .fill_value,
         FillValue::defined(f32::INFINITY.to_ne_bytes())
     );
     refused(typed_b("\"<f4\"", "\"0x7fc00000\""), &["fill_value"]);
@@ -236,7 +360,8 @@ fn d3_t42_d3_089_compressors_of_dialect_b() {
         );
         // GDAL's escapes must not be lost.
         let document = with(ARRAY_B, &[("attributes", "{}")]);
-        array_b(&document.replacen('{', &format!("{{\"compressor\":{value},"), 1)).map(|spec| configs(&spec))
+        array_b(&document.replacen('{', &format!("{{\"compressor\":{value},"), 1))
+            .map(|spec| configs(&spec))
     };
     let blosc = BloscConfig {
         cname: BloscCname::Lz4,
@@ -249,20 +374,49 @@ fn d3_t42_d3_089_compressors_of_dialect_b() {
         ("gzip", r#"{"level":1}"#, CodecConfig::Gzip { level: 1 }),
         ("zlib", r#"{"level":1}"#, CodecConfig::Zlib { level: 1 }),
         ("bz2", r#"{"level":9}"#, CodecConfig::Bz2 { level: 9 }),
-        ("lz4", r#"{"acceleration":1}"#, CodecConfig::Lz4 { acceleration: 1 }),
-        ("zstd", r#"{"level":3}"#, CodecConfig::Zstd { level: 3, checksum: false }),
-        ("zstd", r#"{"checksum":true,"level":3}"#, CodecConfig::Zstd { level: 3, checksum: true }),
-        ("blosc", r#"{"blocksize":0,"clevel":5,"cname":"lz4","shuffle":1}"#, CodecConfig::Blosc(blosc)),
+        (
+            "lz4",
+            r#"{"acceleration":1}"#,
+            CodecConfig::Lz4 { acceleration: 1 },
+        ),
+        (
+            "zstd",
+            r#"{"level":3}"#,
+            CodecConfig::Zstd {
+                level: 3,
+                checksum: false,
+            },
+        ),
+        (
+            "zstd",
+            r#"{"checksum":true,"level":3}"#,
+            CodecConfig::Zstd {
+                level: 3,
+                checksum: true,
+            },
+        ),
+        (
+            "blosc",
+            r#"{"blocksize":0,"clevel":5,"cname":"lz4","shuffle":1}"#,
+            CodecConfig::Blosc(blosc),
+        ),
     ] {
         assert_eq!(compressor(id, configuration).expect(id)[1], expected);
     }
     assert!(matches!(
-        compressor("lzma", r#"{"check":-1,"filters":null,"format":1,"preset":null}"#).expect("opens")[1],
+        compressor(
+            "lzma",
+            r#"{"check":-1,"filters":null,"format":1,"preset":null}"#
+        )
+        .expect("opens")[1],
         CodecConfig::Lzma(_)
     ));
     refused(
         compressor("brotli", "{}"),
-        &["meta/root/a.array.json", "https://purl.org/zarr/spec/codec/brotli/1.0"],
+        &[
+            "meta/root/a.array.json",
+            "https://purl.org/zarr/spec/codec/brotli/1.0",
+        ],
     );
     refused(compressor("crc32c", "{}"), &["crc32c"]);
     for bad in [
@@ -271,16 +425,25 @@ fn d3_t42_d3_089_compressors_of_dialect_b() {
         r#"{"codec":"gzip"}"#,
         r#"{"codec":"https://purl.org/zarr/spec/codec/gzip/1.0","configuration":1}"#,
     ] {
-        refused(array_b(&with(ARRAY_B, &[("compressor", bad)])), &["meta/root/a.array.json"]);
+        refused(
+            array_b(&with(ARRAY_B, &[("compressor", bad)])),
+            &["meta/root/a.array.json"],
+        );
     }
     let any = r#"{"codec":"https://purl.org/zarr/spec/codec/gzip/7","configuration":{"level":1}}"#;
-    assert!(array_b(&with(ARRAY_B, &[("compressor", any)])).is_ok(), "any version");
+    assert!(
+        array_b(&with(ARRAY_B, &[("compressor", any)])).is_ok(),
+        "any version"
+    );
 }
 
 #[test]
 fn d3_t34_only_lists_of_codecs_are_filters() {
     for plain in [r#""none""#, "[]", "[1]", r#"[{"name":"delta"}]"#, "null"] {
-        let document = with(ARRAY_B, &[("attributes", &format!(r#"{{"filters":{plain}}}"#))]);
+        let document = with(
+            ARRAY_B,
+            &[("attributes", &format!(r#"{{"filters":{plain}}}"#))],
+        );
         assert_eq!(array_b(&document).expect(plain).codecs.len(), 1, "{plain}");
     }
 }

@@ -1,12 +1,12 @@
 //! Zarr v2: new nodes.
 
 use ndzarr_metadata::{
-    ArrayRequest, CodecRequest, CreateOptions, Existing, ExistingDocument, FillRequest, Format, NodePath,
-    Order, create_array, create_group,
+    ArrayRequest, CodecRequest, CreateOptions, Existing, ExistingDocument, FillRequest, Format,
+    NodePath, Order, create_array, create_group,
 };
 use ndzarr_model::{
-    Attributes, BloscCname, BloscConfig, BloscShuffle, CodecConfig, CodecSpec, DataType, Endian, FillValue,
-    N5BlockConfig,
+    Attributes, BloscCname, BloscConfig, BloscShuffle, CodecConfig, CodecSpec, DataType, Endian,
+    FillValue, N5BlockConfig,
 };
 use serde_json::{Value, json};
 
@@ -50,28 +50,59 @@ fn v2_040_dtypes() {
         request.endian = Some(Endian::Big);
         assert_eq!(made(&request).expect(data_type)["dtype"], big);
     }
-    assert!(made(&request(&[4], &[2], "bfloat16")).expect_err("no NumPy name").contains("bfloat16"));
+    assert!(
+        made(&request(&[4], &[2], "bfloat16"))
+            .expect_err("no NumPy name")
+            .contains("bfloat16")
+    );
 }
 
 #[test]
 fn v2_063_to_068_fill_values() {
     let check = |data_type: &str, fill: FillRequest, expected: Option<Value>| {
-        let document = made(&request_with!(request(&[4], &[2], data_type), fill_value = fill));
+        let document = made(&request_with!(
+            request(&[4], &[2], data_type),
+            fill_value = fill
+        ));
         match expected {
             Some(expected) => assert_eq!(document.expect(data_type)["fill_value"], expected),
             None => assert!(document.is_err(), "{document:?}"),
         }
     };
-    check("float32", FillRequest::Json(json!("NaN")), Some(json!("NaN")));
-    check("float32", FillRequest::Json(json!("-Infinity")), Some(json!("-Infinity")));
+    check(
+        "float32",
+        FillRequest::Json(json!("NaN")),
+        Some(json!("NaN")),
+    );
+    check(
+        "float32",
+        FillRequest::Json(json!("-Infinity")),
+        Some(json!("-Infinity")),
+    );
     check("float64", FillRequest::Json(json!(1.5)), Some(json!(1.5)));
-    check("complex64", FillRequest::Json(json!([1.5, "NaN"])), Some(json!([1.5, "NaN"])));
-    check("r24", FillRequest::Json(json!([97, 98, 99])), Some(json!("YWJj")));
+    check(
+        "complex64",
+        FillRequest::Json(json!([1.5, "NaN"])),
+        Some(json!([1.5, "NaN"])),
+    );
+    check(
+        "r24",
+        FillRequest::Json(json!([97, 98, 99])),
+        Some(json!("YWJj")),
+    );
     check("bool", FillRequest::Json(json!(true)), Some(json!(true)));
-    check("uint64", FillRequest::Json(json!(u64::MAX)), Some(json!(u64::MAX)));
+    check(
+        "uint64",
+        FillRequest::Json(json!(u64::MAX)),
+        Some(json!(u64::MAX)),
+    );
     check("float32", FillRequest::Undefined, Some(Value::Null));
     check("int16", FillRequest::Zero, Some(json!(0)));
-    check("int16", FillRequest::Value(FillValue::defined((-3i16).to_ne_bytes())), Some(json!(-3)));
+    check(
+        "int16",
+        FillRequest::Value(FillValue::defined((-3i16).to_ne_bytes())),
+        Some(json!(-3)),
+    );
     check("float32", FillRequest::Json(json!("0x7fc00001")), None);
     check("int16", FillRequest::Json(json!(65536)), None);
     check("int16", FillRequest::Value(FillValue::defined([1])), None);
@@ -81,21 +112,43 @@ fn v2_063_to_068_fill_values() {
 fn v2_025_filters_and_compressor() {
     let check = |codecs: Vec<CodecConfig>, filters: Value, compressor: Value| {
         let codecs = CodecRequest::Neutral(codecs.into_iter().map(CodecSpec::from).collect());
-        let document =
-            made(&request_with!(request(&[4], &[2], "uint16"), codecs = codecs)).expect("writable");
-        assert_eq!((&document["filters"], &document["compressor"]), (&filters, &compressor));
+        let document = made(&request_with!(
+            request(&[4], &[2], "uint16"),
+            codecs = codecs
+        ))
+        .expect("writable");
+        assert_eq!(
+            (&document["filters"], &document["compressor"]),
+            (&filters, &compressor)
+        );
     };
     let zlib = CodecConfig::Zlib { level: 4 };
-    let crc32c = CodecConfig::Crc32c { location: Default::default() };
-    check(vec![zlib.clone()], Value::Null, json!({"id": "zlib", "level": 4}));
-    check(vec![zlib, crc32c], json!([{"id": "zlib", "level": 4}]), json!({"id": "crc32c"}));
+    let crc32c = CodecConfig::Crc32c {
+        location: Default::default(),
+    };
     check(
-        vec![CodecConfig::Zstd { level: 3, checksum: false }],
+        vec![zlib.clone()],
+        Value::Null,
+        json!({"id": "zlib", "level": 4}),
+    );
+    check(
+        vec![zlib, crc32c],
+        json!([{"id": "zlib", "level": 4}]),
+        json!({"id": "crc32c"}),
+    );
+    check(
+        vec![CodecConfig::Zstd {
+            level: 3,
+            checksum: false,
+        }],
         Value::Null,
         json!({"id": "zstd", "level": 3}),
     );
     check(
-        vec![CodecConfig::Zstd { level: 3, checksum: true }],
+        vec![CodecConfig::Zstd {
+            level: 3,
+            checksum: true,
+        }],
         Value::Null,
         json!({"id": "zstd", "level": 3, "checksum": true}),
     );
@@ -119,7 +172,8 @@ fn v2_160_order_f() {
     array.order = Order::F;
     assert_eq!(made(&array).expect("order F")["order"], "F");
     array.order = Order::C;
-    let transpose = |order: Vec<usize>| CodecRequest::Neutral(vec![CodecConfig::Transpose { order }.into()]);
+    let transpose =
+        |order: Vec<usize>| CodecRequest::Neutral(vec![CodecConfig::Transpose { order }.into()]);
     array.codecs = transpose(vec![1, 0]);
     assert_eq!(made(&array).expect("a reversal")["order"], "F");
     array.codecs = transpose(vec![0, 1]);
@@ -129,7 +183,10 @@ fn v2_160_order_f() {
 #[test]
 fn v2_codecs_in_its_own_form() {
     let with = |codecs: Value| {
-        made(&request_with!(request(&[4], &[2], "uint16"), codecs = CodecRequest::Json(codecs)))
+        made(&request_with!(
+            request(&[4], &[2], "uint16"),
+            codecs = CodecRequest::Json(codecs)
+        ))
     };
     let codecs = json!({"compressor": {"id": "gzip", "level": 2}, "filters": []});
     let document = with(codecs).expect("writable");
@@ -149,15 +206,30 @@ fn v2_codecs_in_its_own_form() {
 fn what_v2_cannot_express() {
     let base = || request(&[4], &[2], "uint16");
     let unwritable = CodecSpec::new(CodecConfig::Gzip { level: 1 }, Some("level 12".into()));
-    let block = N5BlockConfig { compression: None, edge_blocks: Default::default() };
+    let block = N5BlockConfig {
+        compression: None,
+        edge_blocks: Default::default(),
+    };
     for (bad, what) in [
         (request_with!(base(), shard_shape = Some(vec![4])), "shard"),
-        (request_with!(base(), key_encoding = Some("default".into())), "chunk key encoding"),
+        (
+            request_with!(base(), key_encoding = Some("default".into())),
+            "chunk key encoding",
+        ),
         (request_with!(base(), separator = Some('-')), "separator"),
-        (request_with!(base(), chunk_shape = vec![2, 2]), "chunk shape"),
+        (
+            request_with!(base(), chunk_shape = vec![2, 2]),
+            "chunk shape",
+        ),
         (request_with!(base(), chunk_shape = vec![0]), "chunk shape"),
-        (request_with!(base(), dimension_names = Some(vec![])), "dimension names"),
-        (request_with!(base(), codecs = CodecRequest::Neutral(vec![unwritable])), "level 12"),
+        (
+            request_with!(base(), dimension_names = Some(vec![])),
+            "dimension names",
+        ),
+        (
+            request_with!(base(), codecs = CodecRequest::Neutral(vec![unwritable])),
+            "level 12",
+        ),
         (
             request_with!(
                 base(),
@@ -177,8 +249,12 @@ fn what_v2_cannot_express() {
         assert!(error.contains(what), "{error}");
     }
     // Forms that are read but never written.
-    let empty = made(&request_with!(base(), shape = vec![0], chunk_shape = vec![0]))
-        .expect("chunks of length 0 become 1");
+    let empty = made(&request_with!(
+        base(),
+        shape = vec![0],
+        chunk_shape = vec![0]
+    ))
+    .expect("chunks of length 0 become 1");
     assert_eq!(empty["chunks"], json!([1]));
 }
 
@@ -188,16 +264,36 @@ fn v2_145_attributes_and_dimension_names() {
     let mut array = request(&[4, 4], &[2, 2], "uint16");
     create(&mut store, Format::Zarr2, "plain", &array).expect("created");
     assert_eq!(store.keys(), [".zgroup", "plain/.zarray"]);
-    array.attributes = json!({"units": "K"}).as_object().cloned().expect("an object");
+    array.attributes = json!({"units": "K"})
+        .as_object()
+        .cloned()
+        .expect("an object");
     array.dimension_names = Some(vec![Some("y".into()), Some("x".into())]);
     array.separator = Some('/');
     let node = create(&mut store, Format::Zarr2, "named", &array).expect("created");
-    assert_eq!(store.json("named/.zattrs"), json!({"units": "K", "_ARRAY_DIMENSIONS": ["y", "x"]}));
-    assert_eq!(node.kind.array().and_then(|spec| spec.dimension_names.clone()), array.dimension_names);
-    assert_eq!(node.kind.array().map(|spec| spec.keys.key(&[1, 0])).as_deref(), Some("named/1/0"));
+    assert_eq!(
+        store.json("named/.zattrs"),
+        json!({"units": "K", "_ARRAY_DIMENSIONS": ["y", "x"]})
+    );
+    assert_eq!(
+        node.kind
+            .array()
+            .and_then(|spec| spec.dimension_names.clone()),
+        array.dimension_names
+    );
+    assert_eq!(
+        node.kind
+            .array()
+            .map(|spec| spec.keys.key(&[1, 0]))
+            .as_deref(),
+        Some("named/1/0")
+    );
     array.dimension_names = Some(vec![Some("y".into()), None]);
     assert!(create(&mut store, Format::Zarr2, "half", &array).is_err());
-    let odd = Store::new(&[("x/.zgroup", "{\"zarr_format\":2}"), ("x/.zattrs", "{\"a\":NaN}")]);
+    let odd = Store::new(&[
+        ("x/.zgroup", "{\"zarr_format\":2}"),
+        ("x/.zattrs", "{\"a\":NaN}"),
+    ]);
     array.dimension_names = None;
     array.attributes = odd.open("x").expect("opens").attributes;
     create(&mut store, Format::Zarr2, "odd", &array).expect("as a string");
@@ -210,9 +306,14 @@ fn v2_136_ancestors() {
     let path = NodePath::new("a/b/c").expect("a path");
     let options = CreateOptions::new(Format::Zarr2);
     let array = request(&[4], &[2], "uint16");
-    let creation = store.ask(|known| create_array(&path, &array, known, &options)).expect("free");
-    let puts: Vec<(&str, ExistingDocument)> =
-        creation.put.iter().map(|document| (document.key.as_str(), document.existing)).collect();
+    let creation = store
+        .ask(|known| create_array(&path, &array, known, &options))
+        .expect("free");
+    let puts: Vec<(&str, ExistingDocument)> = creation
+        .put
+        .iter()
+        .map(|document| (document.key.as_str(), document.existing))
+        .collect();
     assert_eq!(
         puts,
         [
@@ -229,10 +330,24 @@ fn v2_136_ancestors() {
 
 #[test]
 fn v2_t45_below_an_array() {
-    for (key, text) in [("a/.zarray", ARRAY), ("a/zarr.json", crate::it::zarr3::ARRAY)] {
+    for (key, text) in [
+        ("a/.zarray", ARRAY),
+        ("a/zarr.json", crate::it::zarr3::ARRAY),
+    ] {
         let mut store = Store::new(&[(key, text)]);
-        let error = create(&mut store, Format::Zarr2, "a/b/c", &request(&[4], &[2], "uint16"));
-        assert!(error.expect_err("below an array").to_string().contains("/a"), "{key}");
+        let error = create(
+            &mut store,
+            Format::Zarr2,
+            "a/b/c",
+            &request(&[4], &[2], "uint16"),
+        );
+        assert!(
+            error
+                .expect_err("below an array")
+                .to_string()
+                .contains("/a"),
+            "{key}"
+        );
         assert_eq!(store.keys(), [key], "nothing written");
     }
 }
@@ -240,8 +355,11 @@ fn v2_t45_below_an_array() {
 #[test]
 fn existing_nodes() {
     let group = "{\"zarr_format\":2}";
-    for (key, text) in [("a/.zarray", ARRAY), ("a/.zgroup", group), ("a/zarr.json", crate::it::zarr3::GROUP)]
-    {
+    for (key, text) in [
+        ("a/.zarray", ARRAY),
+        ("a/.zgroup", group),
+        ("a/zarr.json", crate::it::zarr3::GROUP),
+    ] {
         let mut store = Store::new(&[
             (".zgroup", group),
             (key, text),
@@ -255,7 +373,9 @@ fn existing_nodes() {
         let refused = store.ask(|known| create_group(&path, &attributes, known, &options));
         assert!(refused.expect_err(key).to_string().contains(key));
         options.existing = Existing::Replace;
-        let creation = store.ask(|known| create_group(&path, &attributes, known, &options)).expect(key);
+        let creation = store
+            .ask(|known| create_group(&path, &attributes, known, &options))
+            .expect(key);
         store.apply(&creation);
         assert_eq!(store.keys(), [".zgroup", "a/.zgroup", "ab/0"]);
         assert!(store.open("a").expect("opens").attributes.is_empty());
@@ -266,9 +386,24 @@ fn existing_nodes() {
 fn names_of_documents_are_reserved() {
     let mut store = Store::new(&[]);
     for path in [".zarray", "a/.zgroup", "a/.zattrs/b", ".zmetadata"] {
-        assert!(create(&mut store, Format::Zarr2, path, &request(&[4], &[2], "uint16")).is_err(), "{path}");
+        assert!(
+            create(
+                &mut store,
+                Format::Zarr2,
+                path,
+                &request(&[4], &[2], "uint16")
+            )
+            .is_err(),
+            "{path}"
+        );
     }
-    let node = create(&mut store, Format::Zarr2, "é", &request(&[4], &[2], "uint16")).expect("allowed");
+    let node = create(
+        &mut store,
+        Format::Zarr2,
+        "é",
+        &request(&[4], &[2], "uint16"),
+    )
+    .expect("allowed");
     assert_eq!(node.warnings.len(), 1);
 }
 
@@ -294,14 +429,23 @@ fn v2_165_every_type_comes_back() {
     ] {
         let mut store = Store::new(&[]);
         let node = create(&mut store, Format::Zarr2, "x", &request(&[3], &[2], name)).expect(name);
-        assert_eq!(node.kind.array().map(|spec| spec.data_type.clone()), DataType::from_name(name));
+        assert_eq!(
+            node.kind.array().map(|spec| spec.data_type.clone()),
+            DataType::from_name(name)
+        );
     }
 }
 
 #[test]
 fn attributes_left_behind_are_not_taken_over() {
     let mut store = Store::new(&[("a/.zattrs", "{\"old\":1}")]);
-    let node = create(&mut store, Format::Zarr2, "a", &request(&[4], &[2], "uint16")).expect("free");
+    let node = create(
+        &mut store,
+        Format::Zarr2,
+        "a",
+        &request(&[4], &[2], "uint16"),
+    )
+    .expect("free");
     assert_eq!(node, store.open("a").expect("opens"));
     assert!(node.attributes.is_empty());
 }

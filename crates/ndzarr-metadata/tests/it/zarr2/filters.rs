@@ -1,8 +1,8 @@
 //! Zarr v2: filters.
 
 use ndzarr_model::{
-    CategorizeConfig, ChecksumLocation, CodecConfig, CodecSpec, DataType, Endian, FilterNumber, FilterTypes,
-    FixedScaleOffsetConfig, LabelsConfig, StoredType, VlenConfig,
+    CategorizeConfig, ChecksumLocation, CodecConfig, CodecSpec, DataType, Endian, FilterNumber,
+    FilterTypes, FixedScaleOffsetConfig, LabelsConfig, StoredType, VlenConfig,
 };
 
 use crate::it::store::{array, with};
@@ -11,7 +11,11 @@ use crate::it::zarr2::codecs::{check, compressor};
 
 /// Stored types by NumPy's names.
 fn stored(name: &str) -> StoredType {
-    let endian = if name.starts_with('>') { Endian::Big } else { Endian::Little };
+    let endian = if name.starts_with('>') {
+        Endian::Big
+    } else {
+        Endian::Little
+    };
     let bits = name[2..].parse::<u8>().expect("a size") * 8;
     let data_type = match &name[1..2] {
         "i" => DataType::Int { bits },
@@ -22,21 +26,34 @@ fn stored(name: &str) -> StoredType {
 }
 
 fn types(dtype: &str, astype: &str) -> FilterTypes {
-    FilterTypes { dtype: stored(dtype), astype: stored(astype) }
+    FilterTypes {
+        dtype: stored(dtype),
+        astype: stored(astype),
+    }
 }
 
 #[test]
 fn v2_114_filters_and_defaults() {
     use FilterNumber::{Float, Int};
-    check(r#"{"id":"delta","dtype":">u2","astype":"i1"}"#, CodecConfig::Delta(types(">u2", "|i1")));
-    check(r#"{"id":"delta","dtype":"float64","astype":null}"#, CodecConfig::Delta(types("<f8", "<f8")));
+    check(
+        r#"{"id":"delta","dtype":">u2","astype":"i1"}"#,
+        CodecConfig::Delta(types(">u2", "|i1")),
+    );
+    check(
+        r#"{"id":"delta","dtype":"float64","astype":null}"#,
+        CodecConfig::Delta(types("<f8", "<f8")),
+    );
     check(
         r#"{"id":"astype","encode_dtype":"<f4","decode_dtype":"<f8"}"#,
         CodecConfig::AsType(types("<f8", "<f4")),
     );
     let scaled = |offset, scale| {
         let types = types("<f8", "|u1");
-        CodecConfig::FixedScaleOffset(FixedScaleOffsetConfig { offset, scale, types })
+        CodecConfig::FixedScaleOffset(FixedScaleOffsetConfig {
+            offset,
+            scale,
+            types,
+        })
     };
     check(
         r#"{"id":"fixedscaleoffset","offset":1000,"scale":0.5,"dtype":"<f8","astype":"|u1"}"#,
@@ -48,24 +65,47 @@ fn v2_114_filters_and_defaults() {
     );
     check(
         r#"{"id":"quantize","digits":-1,"dtype":"<f4"}"#,
-        CodecConfig::Quantize { digits: -1, types: types("<f4", "<f4") },
+        CodecConfig::Quantize {
+            digits: -1,
+            types: types("<f4", "<f4"),
+        },
     );
     check(r#"{"id":"packbits"}"#, CodecConfig::NumcodecsPackbits);
-    check(r#"{"id":"bitround","keepbits":0}"#, CodecConfig::Bitround { keepbits: 0 });
+    check(
+        r#"{"id":"bitround","keepbits":0}"#,
+        CodecConfig::Bitround { keepbits: 0 },
+    );
     check(r#"{"id":"base64"}"#, CodecConfig::Base64);
     check(r#"{"id":"fletcher32"}"#, CodecConfig::Fletcher32);
-    check(r#"{"id":"jenkins_lookup3","prefix":null}"#, CodecConfig::JenkinsLookup3 { initval: 0 });
-    check(r#"{"id":"jenkins_lookup3","initval":7}"#, CodecConfig::JenkinsLookup3 { initval: 7 });
+    check(
+        r#"{"id":"jenkins_lookup3","prefix":null}"#,
+        CodecConfig::JenkinsLookup3 { initval: 0 },
+    );
+    check(
+        r#"{"id":"jenkins_lookup3","initval":7}"#,
+        CodecConfig::JenkinsLookup3 { initval: 7 },
+    );
     // V2-T36: 0 means the size of the elements that reach it.
-    check(r#"{"id":"shuffle"}"#, CodecConfig::Shuffle { elementsize: Some(4) });
-    check(r#"{"id":"shuffle","elementsize":0}"#, CodecConfig::Shuffle { elementsize: None });
+    check(
+        r#"{"id":"shuffle"}"#,
+        CodecConfig::Shuffle {
+            elementsize: Some(4),
+        },
+    );
+    check(
+        r#"{"id":"shuffle","elementsize":0}"#,
+        CodecConfig::Shuffle { elementsize: None },
+    );
     let labels = CategorizeConfig {
         labels: vec!["a".into()],
         code_points: 3,
         endian: Endian::Big,
         astype: stored("|u1"),
     };
-    check(r#"{"id":"categorize","labels":["a"],"dtype":">U3"}"#, CodecConfig::Categorize(labels));
+    check(
+        r#"{"id":"categorize","labels":["a"],"dtype":">U3"}"#,
+        CodecConfig::Categorize(labels),
+    );
     for bad in [
         r#"{"id":"delta"}"#,
         r#"{"id":"delta","dtype":7}"#,
@@ -83,7 +123,10 @@ fn v2_114_filters_and_defaults() {
         r#"{"id":"jenkins_lookup3","prefix":"x"}"#,
         r#"{"id":"adler32","location":"middle"}"#,
     ] {
-        assert!(compressor(bad).expect_err(bad).contains("compressor"), "{bad}");
+        assert!(
+            compressor(bad).expect_err(bad).contains("compressor"),
+            "{bad}"
+        );
     }
 }
 
@@ -97,10 +140,15 @@ fn v2_048_categorize_makes_texts_of_objects() {
     };
     let expected = |labels: &[&str], astype: &str| -> CodecSpec {
         let labels = labels.iter().map(|&label| label.to_owned()).collect();
-        CodecConfig::Vlen(VlenConfig::Categorize(LabelsConfig { labels, astype: stored(astype) })).into()
+        CodecConfig::Vlen(VlenConfig::Categorize(LabelsConfig {
+            labels,
+            astype: stored(astype),
+        }))
+        .into()
     };
     for dtype in ["|O", "O", "object", "<O", ">O", "=O", "|O8"] {
-        let filter = format!(r#"{{"id":"categorize","labels":["a","é"],"dtype":"{dtype}","astype":">u2"}}"#);
+        let filter =
+            format!(r#"{{"id":"categorize","labels":["a","é"],"dtype":"{dtype}","astype":">u2"}}"#);
         let spec = object(&[("filters", &format!("[{filter}]"))]).expect(dtype);
         assert_eq!(spec.data_type, DataType::String);
         assert_eq!(spec.codecs[..], [expected(&["a", "é"], ">u2")]);
@@ -110,21 +158,47 @@ fn v2_048_categorize_makes_texts_of_objects() {
     // Without a type codes are bytes; other filters follow.
     let filters = r#"[{"id":"categorize","labels":[],"dtype":"|O"},{"id":"delta","dtype":"|u1"}]"#;
     let spec = object(&[("filters", filters)]).expect("codes");
-    assert_eq!(spec.codecs[..], [expected(&[], "|u1"), CodecConfig::Delta(types("|u1", "|u1")).into()]);
+    assert_eq!(
+        spec.codecs[..],
+        [
+            expected(&[], "|u1"),
+            CodecConfig::Delta(types("|u1", "|u1")).into()
+        ]
+    );
     for (bad, named) in [
         (r#"{"id":"categorize","dtype":"|O"}"#, "no labels"),
-        (r#"{"id":"categorize","labels":["a",1],"dtype":"|O"}"#, "labels"),
+        (
+            r#"{"id":"categorize","labels":["a",1],"dtype":"|O"}"#,
+            "labels",
+        ),
         (r#"{"id":"categorize","labels":"a","dtype":"|O"}"#, "labels"),
         (r#"{"id":"categorize","labels":["a"]}"#, "no dtype"),
-        (r#"{"id":"categorize","labels":["a"],"dtype":"<U1"}"#, "dtype"),
-        (r#"{"id":"categorize","labels":["a"],"dtype":"|O","astype":"|O"}"#, "astype"),
-        (r#"{"id":"categorize","labels":["a"],"dtype":"|O","astype":7}"#, "astype"),
+        (
+            r#"{"id":"categorize","labels":["a"],"dtype":"<U1"}"#,
+            "dtype",
+        ),
+        (
+            r#"{"id":"categorize","labels":["a"],"dtype":"|O","astype":"|O"}"#,
+            "astype",
+        ),
+        (
+            r#"{"id":"categorize","labels":["a"],"dtype":"|O","astype":7}"#,
+            "astype",
+        ),
     ] {
         let error = object(&[("filters", &format!("[{bad}]"))]).expect_err(bad);
-        assert!(error.contains("categorize") && error.contains(named), "{bad}: {error}");
+        assert!(
+            error.contains("categorize") && error.contains(named),
+            "{bad}: {error}"
+        );
     }
-    let many = serde_json::json!([{"id": "categorize", "labels": vec![""; (1 << 16) + 1], "dtype": "|O"}]);
-    assert!(object(&[("filters", &many.to_string())]).expect_err("too many").contains("labels"));
+    let many =
+        serde_json::json!([{"id": "categorize", "labels": vec![""; (1 << 16) + 1], "dtype": "|O"}]);
+    assert!(
+        object(&[("filters", &many.to_string())])
+            .expect_err("too many")
+            .contains("labels")
+    );
     // Without objects it does not create any.
     let filter = r#"[{"id":"categorize","labels":["a"],"dtype":"|O"}]"#;
     assert!(array(".zarray", &with(ARRAY, &[("filters", filter)])).is_err());
@@ -135,18 +209,26 @@ fn v2_093_filters_come_before_the_compressor() {
     let text = with(
         ARRAY,
         &[
-            ("filters", r#"[{"id":"zlib","level":3},{"id":"delta","dtype":"<u2"},{"id":"crc32c"}]"#),
+            (
+                "filters",
+                r#"[{"id":"zlib","level":3},{"id":"delta","dtype":"<u2"},{"id":"crc32c"}]"#,
+            ),
             ("compressor", r#"{"id":"gzip","level":2}"#),
         ],
     );
     let spec = array(".zarray", &text).expect("opens");
-    let configs: Vec<CodecConfig> = spec.codecs[1..].iter().map(|codec| codec.config.clone()).collect();
+    let configs: Vec<CodecConfig> = spec.codecs[1..]
+        .iter()
+        .map(|codec| codec.config.clone())
+        .collect();
     assert_eq!(
         configs,
         [
             CodecConfig::Zlib { level: 3 },
             CodecConfig::Delta(types("<u2", "<u2")),
-            CodecConfig::Crc32c { location: ChecksumLocation::End },
+            CodecConfig::Crc32c {
+                location: ChecksumLocation::End
+            },
             CodecConfig::Gzip { level: 2 },
         ]
     );

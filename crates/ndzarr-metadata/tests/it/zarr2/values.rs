@@ -30,15 +30,26 @@ fn v2_040_t22_t48_data_types() {
         ("<U2", "fixed_length_utf32[2]", Some(Endian::Little)),
         ("<M8[ns]", "numpy.datetime64[ns]", Some(Endian::Little)),
         (">m8[25s]", "numpy.timedelta64[25s]", Some(Endian::Big)),
-        ("<M8[\u{3bc}s]", "numpy.datetime64[us]", Some(Endian::Little)),
+        (
+            "<M8[\u{3bc}s]",
+            "numpy.datetime64[us]",
+            Some(Endian::Little),
+        ),
     ] {
         let spec = opens(&[("dtype", &format!("\"{dtype}\"")), ("fill_value", "null")]);
         assert_eq!(spec.data_type.to_string(), name, "{dtype}");
-        assert_eq!(spec.codecs[..], [CodecConfig::Bytes { endian }.into()], "{dtype}");
+        assert_eq!(
+            spec.codecs[..],
+            [CodecConfig::Bytes { endian }.into()],
+            "{dtype}"
+        );
     }
     // Long doubles are named.
     for dtype in ["\"<f16\"", "\"<f12\"", "\"<c32\"", "\"<c24\""] {
-        fails(&[("dtype", dtype)], &format!("unsupported data type {dtype}"));
+        fails(
+            &[("dtype", dtype)],
+            &format!("unsupported data type {dtype}"),
+        );
     }
     // V2-T22.
     fails(&[("dtype", "\"|O\"")], "object dtype without object codec");
@@ -60,8 +71,8 @@ fn v2_040_t22_t48_data_types() {
         fails(&[("dtype", dtype)], "dtype");
     }
     for dtype in [
-        "f8", "u1", "|i2", "|f4", "|c8", "=i2", "<i3", "<u16", "<f1", "<b2", "<", "", "|V0", "|V", "|V-1",
-        "<i+2", "<x4",
+        "f8", "u1", "|i2", "|f4", "|c8", "=i2", "<i3", "<u16", "<f1", "<b2", "<", "", "|V0", "|V",
+        "|V-1", "<i+2", "<x4",
     ] {
         fails(&[("dtype", &format!("\"{dtype}\""))], "dtype");
     }
@@ -79,14 +90,26 @@ fn v2_060_t11_t21_t46_fill_values() {
             None => fails(&members, "fill_value"),
         }
     };
-    for (fill, expected) in
-        [("true", Some(1)), ("false", Some(0)), ("1", Some(1)), ("0", Some(0)), ("2", None)]
-    {
+    for (fill, expected) in [
+        ("true", Some(1)),
+        ("false", Some(0)),
+        ("1", Some(1)),
+        ("0", Some(0)),
+        ("2", None),
+    ] {
         check("|b1", fill, expected.map(|value| vec![value]));
     }
     // V2-T46
-    check("<u8", "18446744073709551615", Some(u64::MAX.to_ne_bytes().to_vec()));
-    check("<i8", "-9223372036854775808", Some(i64::MIN.to_ne_bytes().to_vec()));
+    check(
+        "<u8",
+        "18446744073709551615",
+        Some(u64::MAX.to_ne_bytes().to_vec()),
+    );
+    check(
+        "<i8",
+        "-9223372036854775808",
+        Some(i64::MIN.to_ne_bytes().to_vec()),
+    );
     check(">i2", "-2", Some((-2i16).to_ne_bytes().to_vec()));
     check("<i4", "7.0", Some(7i32.to_ne_bytes().to_vec()));
     check("<i4", "\"7\"", Some(7i32.to_ne_bytes().to_vec()));
@@ -125,11 +148,27 @@ fn v2_060_t11_t21_t46_fill_values() {
         ("true", None),
         ("[]", None),
     ] {
-        check("<f4", fill, expected.map(|bits: u32| bits.to_ne_bytes().to_vec()));
+        check(
+            "<f4",
+            fill,
+            expected.map(|bits: u32| bits.to_ne_bytes().to_vec()),
+        );
     }
-    check("<f2", "0.0999755859375", Some(0x2e66u16.to_ne_bytes().to_vec()));
-    check("bfloat16", "\"NaN\"", Some(0x7fc0u16.to_ne_bytes().to_vec()));
-    check("<c8", "[1.0, \"NaN\"]", Some([bits(1.0), 0x7fc0_0000u32.to_ne_bytes().to_vec()].concat()));
+    check(
+        "<f2",
+        "0.0999755859375",
+        Some(0x2e66u16.to_ne_bytes().to_vec()),
+    );
+    check(
+        "bfloat16",
+        "\"NaN\"",
+        Some(0x7fc0u16.to_ne_bytes().to_vec()),
+    );
+    check(
+        "<c8",
+        "[1.0, \"NaN\"]",
+        Some([bits(1.0), 0x7fc0_0000u32.to_ne_bytes().to_vec()].concat()),
+    );
     check("<c8", "2", Some([bits(2.0), bits(0.0)].concat()));
     check("<c8", "[1.0]", None);
     // V2-T21
@@ -144,8 +183,14 @@ fn v2_060_t11_t21_t46_fill_values() {
 fn v2_t12_undefined_fill_value() {
     for dtype in ["\"<f8\"", "\"|b1\"", "\"<i2\"", "\"|V5\"", "\"<c16\""] {
         let spec = opens(&[("dtype", dtype), ("fill_value", "null")]);
-        assert!(!spec.fill_value.is_defined(), "null is no fill value: {dtype}");
+        assert!(
+            !spec.fill_value.is_defined(),
+            "null is no fill value: {dtype}"
+        );
         assert!(spec.fill_value.is_zero(), "{dtype}");
-        assert_eq!(Some(spec.fill_value.bytes().len()), spec.data_type.elem_size());
+        assert_eq!(
+            Some(spec.fill_value.bytes().len()),
+            spec.data_type.elem_size()
+        );
     }
 }

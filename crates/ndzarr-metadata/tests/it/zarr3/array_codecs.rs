@@ -48,8 +48,7 @@ fn v3_151_numcodecs() {
     ] {
         check("int32", &with_bytes(codec), None);
     }
-    let quantize =
-        r#"{"name":"numcodecs.quantize","configuration":{"digits":2,"dtype":"<f4","astype":"<f4"}}"#;
+    let quantize = r#"{"name":"numcodecs.quantize","configuration":{"digits":2,"dtype":"<f4","astype":"<f4"}}"#;
     check("float32", &with_bytes(quantize), None);
     for codec in [
         r#"{"name":"numcodecs.crc32","configuration":{}}"#,
@@ -65,7 +64,9 @@ fn v3_151_numcodecs() {
     check(
         "int32",
         &format!("[{LITTLE},{with_id}]"),
-        Some(&format!(r#"[{LITTLE},{{"name":"numcodecs.crc32","configuration":{{}}}}]"#)),
+        Some(&format!(
+            r#"[{LITTLE},{{"name":"numcodecs.crc32","configuration":{{}}}}]"#
+        )),
     );
     refuse(
         "int32",
@@ -80,10 +81,16 @@ fn v3_151_numcodecs() {
     // In their places.
     let delta = r#"{"name":"numcodecs.delta","configuration":{"dtype":"<i4"}}"#;
     refuse("int32", &format!("[{LITTLE},{delta}]"), "in this order");
-    refuse("int32", &with_bytes(r#"{"name":"numcodecs.crc32"}"#), "in this order");
+    refuse(
+        "int32",
+        &with_bytes(r#"{"name":"numcodecs.crc32"}"#),
+        "in this order",
+    );
     // Codecs that only v2 has.
     refuse_unknown(r#"{"name":"numcodecs.base64"}"#);
-    refuse_unknown(r#"{"name":"numcodecs.categorize","configuration":{"labels":[],"dtype":"<U1"}}"#);
+    refuse_unknown(
+        r#"{"name":"numcodecs.categorize","configuration":{"labels":[],"dtype":"<U1"}}"#,
+    );
 }
 
 /// Each codec of numcodecs that v3 has, in its place, with only its name if numcodecs needs no
@@ -117,16 +124,25 @@ fn v3_151_every_name_of_numcodecs() {
         ("uint16", "astype", r#"{"encode_dtype":"<u4"}"#),
         ("bool", "packbits", "{}"),
     ] {
-        let codecs = format!(r#"[{{"name":"numcodecs.{id}","configuration":{configuration}}},{LITTLE}]"#);
+        let codecs =
+            format!(r#"[{{"name":"numcodecs.{id}","configuration":{configuration}}},{LITTLE}]"#);
         let fill = if data_type == "bool" { "false" } else { "0" };
-        let members =
-            [("data_type", &*format!("\"{data_type}\"")), ("fill_value", fill), ("codecs", &codecs)];
+        let members = [
+            ("data_type", &*format!("\"{data_type}\"")),
+            ("fill_value", fill),
+            ("codecs", &codecs),
+        ];
         let spec = spec(&members).expect(id);
         assert_eq!((spec.codecs.len(), spec.codecs[0].config.name()), (2, id));
     }
     for (id, configuration) in [("pcodec", "{}"), ("zfpy", r#"{"mode":4,"tolerance":0.1}"#)] {
         let codecs = format!(r#"[{{"name":"numcodecs.{id}","configuration":{configuration}}}]"#);
-        let spec = spec(&[("data_type", "\"float32\""), ("fill_value", "0"), ("codecs", &codecs)]).expect(id);
+        let spec = spec(&[
+            ("data_type", "\"float32\""),
+            ("fill_value", "0"),
+            ("codecs", &codecs),
+        ])
+        .expect(id);
         assert_eq!((spec.codecs.len(), spec.codecs[0].config.name()), (1, id));
     }
 }
@@ -135,14 +151,22 @@ fn v3_151_every_name_of_numcodecs() {
 fn refuse_unknown(codec: &str) {
     let codecs = format!("[{LITTLE},{codec}]");
     let spec = spec(&[("codecs", &codecs)]).expect("it opens");
-    assert!(matches!(spec.codecs[1].config, CodecConfig::Unknown { .. }), "{codec}");
+    assert!(
+        matches!(spec.codecs[1].config, CodecConfig::Unknown { .. }),
+        "{codec}"
+    );
 }
 
 #[test]
 fn v3_t63_what_is_not_said_comes_from_the_array() {
     let shuffle = r#"{"name":"numcodecs.shuffle","configuration":{}}"#;
-    let sized = |n: u32| format!(r#"{{"name":"numcodecs.shuffle","configuration":{{"elementsize":{n}}}}}"#);
-    check("float64", &format!("[{LITTLE},{shuffle}]"), Some(&format!("[{LITTLE},{}]", sized(8))));
+    let sized =
+        |n: u32| format!(r#"{{"name":"numcodecs.shuffle","configuration":{{"elementsize":{n}}}}}"#);
+    check(
+        "float64",
+        &format!("[{LITTLE},{shuffle}]"),
+        Some(&format!("[{LITTLE},{}]", sized(8))),
+    );
     // After a cast, and after other codecs of bytes.
     let cast = r#"{"name":"numcodecs.astype","configuration":{"encode_dtype":"<f4"}}"#;
     let whole = r#"{"name":"numcodecs.astype","configuration":{"encode_dtype":"<f4","decode_dtype":"<f8"}}"#;
@@ -152,10 +176,13 @@ fn v3_t63_what_is_not_said_comes_from_the_array() {
         &format!("[{cast},{LITTLE},{gzip},{shuffle}]"),
         Some(&format!("[{whole},{LITTLE},{gzip},{}]", sized(4))),
     );
-    let scaled =
-        r#"{"name":"numcodecs.fixedscaleoffset","configuration":{"offset":0,"scale":1,"astype":"|u1"}}"#;
+    let scaled = r#"{"name":"numcodecs.fixedscaleoffset","configuration":{"offset":0,"scale":1,"astype":"|u1"}}"#;
     let whole = r#"{"name":"numcodecs.fixedscaleoffset","configuration":{"offset":0,"scale":1,"dtype":"<f8","astype":"|u1"}}"#;
-    check("float64", &format!(r#"[{scaled},"bytes"]"#), Some(&format!(r#"[{whole},{{"name":"bytes"}}]"#)));
+    check(
+        "float64",
+        &format!(r#"[{scaled},"bytes"]"#),
+        Some(&format!(r#"[{whole},{{"name":"bytes"}}]"#)),
+    );
     let quantize = r#"{"name":"numcodecs.quantize","configuration":{"digits":1}}"#;
     let whole = r#"{"name":"numcodecs.quantize","configuration":{"digits":1,"dtype":"<f8","astype":"<f8"}}"#;
     check("float64", &with_bytes(quantize), Some(&with_bytes(whole)));
@@ -164,39 +191,75 @@ fn v3_t63_what_is_not_said_comes_from_the_array() {
 #[test]
 fn v3_060_bitround_has_two_names() {
     let one = |name: &str, keepbits: u32| {
-        with_bytes(&format!(r#"{{"name":"{name}","configuration":{{"keepbits":{keepbits}}}}}"#))
+        with_bytes(&format!(
+            r#"{{"name":"{name}","configuration":{{"keepbits":{keepbits}}}}}"#
+        ))
     };
-    // Codecs that numcodecs supports have the name that zarr-python 3 knows (docs/internals/decisions/0009):
-    // its table of floats and their bits.
+    // Codecs that numcodecs supports have the name that zarr-python 3 knows
+    // (docs/internals/decisions/0009): its table of floats and their bits.
     for (data_type, keepbits) in [("float16", 10), ("float32", 23), ("float64", 52)] {
-        check(data_type, &one("bitround", keepbits), Some(&one("numcodecs.bitround", keepbits)));
+        check(
+            data_type,
+            &one("bitround", keepbits),
+            Some(&one("numcodecs.bitround", keepbits)),
+        );
         check(data_type, &one("numcodecs.bitround", 0), None);
         check(data_type, &one("bitround", keepbits + 1), None);
     }
     check("bfloat16", &one("bitround", 3), None);
-    check("int32", &one("numcodecs.bitround", 3), Some(&one("bitround", 3)));
+    check(
+        "int32",
+        &one("numcodecs.bitround", 3),
+        Some(&one("bitround", 3)),
+    );
     refuse("float32", &with_bytes(r#"{"name":"bitround"}"#), "keepbits");
-    refuse("float32", &with_bytes(r#"{"name":"bitround","configuration":{"keepbits":-1}}"#), "keepbits");
+    refuse(
+        "float32",
+        &with_bytes(r#"{"name":"bitround","configuration":{"keepbits":-1}}"#),
+        "keepbits",
+    );
 }
 
 #[test]
 fn v3_137_packbits() {
-    let one = |configuration: &str| format!(r#"[{{"name":"packbits","configuration":{configuration}}}]"#);
+    let one =
+        |configuration: &str| format!(r#"[{{"name":"packbits","configuration":{configuration}}}]"#);
     check("uint16", r#"["packbits"]"#, Some(&one("{}")));
-    check("uint16", &one(r#"{"padding_encoding":"last_byte","first_bit":4,"last_bit":11}"#), None);
-    check("uint16", &one(r#"{"padding_encoding":"none","first_bit":null}"#), Some(&one("{}")));
-    refuse("uint16", &one(r#"{"padding_encoding":"first"}"#), "padding_encoding");
+    check(
+        "uint16",
+        &one(r#"{"padding_encoding":"last_byte","first_bit":4,"last_bit":11}"#),
+        None,
+    );
+    check(
+        "uint16",
+        &one(r#"{"padding_encoding":"none","first_bit":null}"#),
+        Some(&one("{}")),
+    );
+    refuse(
+        "uint16",
+        &one(r#"{"padding_encoding":"first"}"#),
+        "padding_encoding",
+    );
     refuse("uint16", &one(r#"{"start_bit":1}"#), "start_bit");
-    refuse("uint16", &format!(r#"["packbits",{LITTLE}]"#), "in this order");
+    refuse(
+        "uint16",
+        &format!(r#"["packbits",{LITTLE}]"#),
+        "in this order",
+    );
 }
 
 #[test]
 fn v3_141_cast_value() {
-    let one =
-        |configuration: &str| format!(r#"[{{"name":"cast_value","configuration":{configuration}}},"bytes"]"#);
+    let one = |configuration: &str| {
+        format!(r#"[{{"name":"cast_value","configuration":{configuration}}},"bytes"]"#)
+    };
     let full = r#"{"data_type":"uint8","rounding":"towards-zero","out_of_range":"clamp",
         "scalar_map":{"encode":[["NaN",0],["Infinity",255]],"decode":[[0,"NaN"]]}}"#;
-    check("float32", &one(full), Some(&one(full).replace("\"bytes\"]", r#"{"name":"bytes"}]"#)));
+    check(
+        "float32",
+        &one(full),
+        Some(&one(full).replace("\"bytes\"]", r#"{"name":"bytes"}]"#)),
+    );
     // As in the example on its page.
     let plus = one(r#"{"data_type":"uint8","scalar_map":{"encode":[["+Infinity",1]]}}"#);
     assert!(written("float32", "0", &plus).is_ok());
@@ -204,10 +267,22 @@ fn v3_141_cast_value() {
         ("{}", "data_type"),
         (r#"{"data_type":"uint8","foo":1}"#, "foo"),
         (r#"{"data_type":"uint8","rounding":"up"}"#, "rounding"),
-        (r#"{"data_type":"uint8","out_of_range":"saturate"}"#, "out_of_range"),
-        (r#"{"data_type":"uint8","scalar_map":{"encode":[["NaN",256]]}}"#, "scalar_map"),
-        (r#"{"data_type":"uint8","scalar_map":{"encode":[[0]]}}"#, "scalar_map"),
-        (r#"{"data_type":"uint8","scalar_map":{"both":[]}}"#, "scalar_map"),
+        (
+            r#"{"data_type":"uint8","out_of_range":"saturate"}"#,
+            "out_of_range",
+        ),
+        (
+            r#"{"data_type":"uint8","scalar_map":{"encode":[["NaN",256]]}}"#,
+            "scalar_map",
+        ),
+        (
+            r#"{"data_type":"uint8","scalar_map":{"encode":[[0]]}}"#,
+            "scalar_map",
+        ),
+        (
+            r#"{"data_type":"uint8","scalar_map":{"both":[]}}"#,
+            "scalar_map",
+        ),
     ] {
         refuse("float32", &one(bad), names);
     }
@@ -222,7 +297,9 @@ fn v3_141_cast_value() {
 #[test]
 fn v3_147_scale_offset() {
     let one = |configuration: &str| {
-        with_bytes(&format!(r#"{{"name":"scale_offset","configuration":{configuration}}}"#))
+        with_bytes(&format!(
+            r#"{{"name":"scale_offset","configuration":{configuration}}}"#
+        ))
     };
     check("float32", &one(r#"{"offset":-1.5,"scale":0.1}"#), None);
     check("int16", &one(r#"{"offset":7}"#), None);
@@ -234,13 +311,26 @@ fn v3_147_scale_offset() {
 
 #[test]
 fn v3_148_reshape() {
-    let one =
-        |shape: &str| with_bytes(&format!(r#"{{"name":"reshape","configuration":{{"shape":{shape}}}}}"#));
+    let one = |shape: &str| {
+        with_bytes(&format!(
+            r#"{{"name":"reshape","configuration":{{"shape":{shape}}}}}"#
+        ))
+    };
     for shape in ["[24]", "[[0,1]]", "[[0],2,3]", "[-1,3]", "[[0],[1],1]"] {
         check("int16", &one(shape), None);
     }
     // V3-T58
-    for shape in ["[[1],[0]]", "[-1,-1]", "[5]", "[0,24]", "[[2]]", "[[]]", "7", "[1.5]", "[2,[1],2]"] {
+    for shape in [
+        "[[1],[0]]",
+        "[-1,-1]",
+        "[5]",
+        "[0,24]",
+        "[[2]]",
+        "[[]]",
+        "7",
+        "[1.5]",
+        "[2,[1],2]",
+    ] {
         refuse("int16", &one(shape), "reshape");
     }
     // The shape is passed on to transposes and shards.
@@ -252,14 +342,30 @@ fn v3_148_reshape() {
                 "index_codecs":[{LITTLE}]}}}}"#
         )
     };
-    assert!(written("int16", "0", &format!("[{reshape},{transpose},{}]", shards("[1,4,3]"))).is_ok());
-    refuse("int16", &format!("[{reshape},{transpose},{}]", shards("[4,1,3]")), "divide");
-    refuse("int16", &format!("[{reshape},{}]", shards("[4,6]")), "divide");
+    assert!(
+        written(
+            "int16",
+            "0",
+            &format!("[{reshape},{transpose},{}]", shards("[1,4,3]"))
+        )
+        .is_ok()
+    );
+    refuse(
+        "int16",
+        &format!("[{reshape},{transpose},{}]", shards("[4,1,3]")),
+        "divide",
+    );
+    refuse(
+        "int16",
+        &format!("[{reshape},{}]", shards("[4,6]")),
+        "divide",
+    );
 }
 
 #[test]
 fn v3_149_zfp() {
-    let one = |configuration: &str| format!(r#"[{{"name":"zfp","configuration":{configuration}}}]"#);
+    let one =
+        |configuration: &str| format!(r#"[{{"name":"zfp","configuration":{configuration}}}]"#);
     for configuration in [
         r#"{"mode":"reversible"}"#,
         r#"{"mode":"expert","minbits":1,"maxbits":13,"maxprec":19,"minexp":-2}"#,
@@ -282,16 +388,26 @@ fn v3_149_zfp() {
 
 #[test]
 fn v3_150_n5_default() {
-    let one = |codecs: &str| format!(r#"[{{"name":"n5_default","configuration":{{"codecs":[{codecs}]}}}}]"#);
+    let one = |codecs: &str| {
+        format!(r#"[{{"name":"n5_default","configuration":{{"codecs":[{codecs}]}}}}]"#)
+    };
     let reversal = r#"{"name":"transpose","configuration":{"order":[1,0]}}"#;
     let big = r#"{"name":"bytes","configuration":{"endian":"big"}}"#;
     let zstd = r#"{"name":"zstd","configuration":{"level":1,"checksum":false}}"#;
     check("uint16", &one(&format!("{reversal},{big}")), None);
     check("uint16", &one(&format!("{reversal},{big},{zstd}")), None);
-    check("uint8", &one(&format!(r#"{reversal},{{"name":"bytes"}},{zstd}"#)), None);
+    check(
+        "uint8",
+        &one(&format!(r#"{reversal},{{"name":"bytes"}},{zstd}"#)),
+        None,
+    );
     // The same reversal by its old name.
     let by_name = r#"{"name":"transpose","configuration":{"order":"F"}}"#;
-    check("uint16", &one(&format!("{by_name},{big}")), Some(&one(&format!("{reversal},{big}"))));
+    check(
+        "uint16",
+        &one(&format!("{by_name},{big}")),
+        Some(&one(&format!("{reversal},{big}"))),
+    );
     for bad in [
         format!("{reversal},{LITTLE}"),
         big.to_owned(),
@@ -301,6 +417,7 @@ fn v3_150_n5_default() {
     ] {
         refuse("uint16", &one(&bad), "n5_default");
     }
-    let error = written("complex64", "[0,0]", &one(&format!("{reversal},{big}"))).expect_err("no type of N5");
+    let error = written("complex64", "[0,0]", &one(&format!("{reversal},{big}")))
+        .expect_err("no type of N5");
     assert!(error.contains("n5_default"), "{error}");
 }

@@ -9,10 +9,16 @@ use crate::it::zarr3::spec;
 fn v3_t26_sharding() {
     let sharded = |shape: &str, before: &str, configuration: &str| {
         let grid = grid(shape);
-        let codecs =
-            format!(r#"[{before}{{"name":"sharding_indexed","configuration":{{{configuration}}}}}]"#);
-        spec(&[("shape", shape), ("data_type", "\"uint8\""), ("chunk_grid", &grid), ("codecs", &codecs)])
-            .map(|spec| spec.codecs.to_vec())
+        let codecs = format!(
+            r#"[{before}{{"name":"sharding_indexed","configuration":{{{configuration}}}}}]"#
+        );
+        spec(&[
+            ("shape", shape),
+            ("data_type", "\"uint8\""),
+            ("chunk_grid", &grid),
+            ("codecs", &codecs),
+        ])
+        .map(|spec| spec.codecs.to_vec())
     };
     let index = r#""index_codecs":[{"name":"bytes","configuration":{"endian":"little"}},"crc32c"]"#;
     let config = |chunk_shape: &[u64], index_location| -> CodecSpec {
@@ -27,12 +33,24 @@ fn v3_t26_sharding() {
     };
     let inner = r#""codecs":["bytes"]"#;
     for (members, location) in [
-        (format!(r#""chunk_shape":[2,2],{inner},{index}"#), IndexLocation::End),
-        (format!(r#""chunk_shape":[2,2],{inner},{index},"index_location":"start""#), IndexLocation::Start),
+        (
+            format!(r#""chunk_shape":[2,2],{inner},{index}"#),
+            IndexLocation::End,
+        ),
+        (
+            format!(r#""chunk_shape":[2,2],{inner},{index},"index_location":"start""#),
+            IndexLocation::Start,
+        ),
         // zarr-python's meaning of an absent list.
-        (format!(r#""chunk_shape":[2,2],{inner}"#), IndexLocation::End),
+        (
+            format!(r#""chunk_shape":[2,2],{inner}"#),
+            IndexLocation::End,
+        ),
     ] {
-        assert_eq!(sharded("[4,4]", "", &members), Ok(vec![config(&[2, 2], location)]));
+        assert_eq!(
+            sharded("[4,4]", "", &members),
+            Ok(vec![config(&[2, 2], location)])
+        );
     }
     // V3-T19: in the axes that reach the codec.
     let transpose = r#"{"name":"transpose","configuration":{"order":[1,0]}},"#;
@@ -73,5 +91,9 @@ fn v3_t26_sharding() {
             r#""chunk_shape":[1,1],"codecs":[{{"name":"sharding_indexed","configuration":{{{deep}}}}}]"#
         );
     }
-    assert!(sharded("[4,4]", "", &deep).expect_err("deep").contains("nested"));
+    assert!(
+        sharded("[4,4]", "", &deep)
+            .expect_err("deep")
+            .contains("nested")
+    );
 }

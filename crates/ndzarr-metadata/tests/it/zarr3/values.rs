@@ -22,7 +22,11 @@ fn check(data_type: &str, fill: &str, expected: Option<&[u8]>) {
 fn rewritten(data_type: &str, fill: &str) -> String {
     let data_type = DataType::from_name(data_type).expect("a known type");
     let value = parse_json(fill.as_bytes()).expect("JSON");
-    fill_value_json(&data_type, &parse_fill_value_json(&data_type, &value).expect("a fill value")).to_string()
+    fill_value_json(
+        &data_type,
+        &parse_fill_value_json(&data_type, &value).expect("a fill value"),
+    )
+    .to_string()
 }
 
 #[test]
@@ -35,7 +39,10 @@ fn v3_t04_t44_t46_t47_t67_data_types() {
         ("\"bfloat16\"", "bfloat16"),
         ("\"complex_float32\"", "complex64"),
         ("\"complex_float64\"", "complex128"),
-        ("{\"name\":\"raw_bytes\",\"configuration\":{\"length_bytes\":2}}", "r16"),
+        (
+            "{\"name\":\"raw_bytes\",\"configuration\":{\"length_bytes\":2}}",
+            "r16",
+        ),
     ] {
         let fill = match name {
             "bool" => "false",
@@ -44,10 +51,18 @@ fn v3_t04_t44_t46_t47_t67_data_types() {
             "complex64" | "complex128" => "[0,0]",
             _ => "0",
         };
-        assert_eq!(opens(&[("data_type", json), ("fill_value", fill)]).data_type.to_string(), name);
+        assert_eq!(
+            opens(&[("data_type", json), ("fill_value", fill)])
+                .data_type
+                .to_string(),
+            name
+        );
     }
     for name in ["json", "object", "int3", "float8", "vlen-array", "foo"] {
-        fails(&[("data_type", &format!("\"{name}\""))], &format!("unsupported data type {name}"));
+        fails(
+            &[("data_type", &format!("\"{name}\""))],
+            &format!("unsupported data type {name}"),
+        );
     }
     for bad in [
         // V3-T46, V3-T47, V3-T44
@@ -79,23 +94,46 @@ fn v3_t04_t44_t46_t47_t67_data_types() {
 fn v3_061_read_aliases() {
     let name = |json: &str, fill: &str| {
         let codecs = r#"[{"name":"vlen-bytes"}]"#;
-        opens(&[("data_type", json), ("fill_value", fill), ("codecs", codecs)]).data_type.to_string()
+        opens(&[
+            ("data_type", json),
+            ("fill_value", fill),
+            ("codecs", codecs),
+        ])
+        .data_type
+        .to_string()
     };
     for alias in ["bytes", "variable_length_bytes", "binary"] {
         assert_eq!(name(&format!("\"{alias}\""), "\"AQI=\""), "bytes");
-        assert_eq!(name(&format!("{{\"name\":\"{alias}\",\"configuration\":{{}}}}"), "[1,2]"), "bytes");
+        assert_eq!(
+            name(
+                &format!("{{\"name\":\"{alias}\",\"configuration\":{{}}}}"),
+                "[1,2]"
+            ),
+            "bytes"
+        );
     }
     let fields = "\"configuration\":{\"fields\":[[\"a\",\"int16\"],[\"b\",\"uint8\"]]}";
-    let structured =
-        opens(&[("data_type", &format!("{{\"name\":\"structured\",{fields}}}")), ("fill_value", "\"AQID\"")]);
+    let structured = opens(&[
+        (
+            "data_type",
+            &format!("{{\"name\":\"structured\",{fields}}}"),
+        ),
+        ("fill_value", "\"AQID\""),
+    ]);
     // The fill value is in the byte order of the codec, which is little endian here.
     let first = 0x0201i16.to_ne_bytes();
     assert_eq!(structured.fill_value.bytes(), [first[0], first[1], 3]);
-    fails(&[("data_type", &format!("{{\"name\":\"struct\",{fields}}}"))], "data_type");
+    fails(
+        &[("data_type", &format!("{{\"name\":\"struct\",{fields}}}"))],
+        "data_type",
+    );
     let endian = r#"[{"name":"endian","configuration":{"endian":"big"}}]"#;
     assert_eq!(
         opens(&[("codecs", endian)]).codecs[..],
-        [CodecConfig::Bytes { endian: Some(Endian::Big) }.into()]
+        [CodecConfig::Bytes {
+            endian: Some(Endian::Big)
+        }
+        .into()]
     );
     for unit in ["us", "\u{3bc}s"] {
         let json = format!(
@@ -117,7 +155,10 @@ fn v3_052_short_names_at_every_extension_point() {
     assert_eq!(opens(&[("data_type", r#"{"name":"uint16"}"#)]), long);
     assert_eq!(opens(&[("chunk_key_encoding", "\"default\"")]), long);
     let v2 = r#"{"name":"v2","configuration":{"separator":"."}}"#;
-    assert_eq!(opens(&[("chunk_key_encoding", "\"v2\"")]), opens(&[("chunk_key_encoding", v2)]));
+    assert_eq!(
+        opens(&[("chunk_key_encoding", "\"v2\"")]),
+        opens(&[("chunk_key_encoding", v2)])
+    );
     // A grid needs a configuration, and no storage transformer is known: the error names both.
     fails(&[("chunk_grid", "\"regular\"")], "chunk_shape");
     fails(&[("storage_transformers", "[\"cache\"]")], "cache");
@@ -165,8 +206,16 @@ fn v3_t07_t08_t10_floats() {
     check("\"float16\"", "\"0x7e00\"", Some(&0x7e00u16.to_ne_bytes()));
     check("\"float16\"", "65520", Some(&0x7c00u16.to_ne_bytes()));
     check("\"bfloat16\"", "\"0x7fc1\"", Some(&0x7fc1u16.to_ne_bytes()));
-    check("\"float64\"", "\"NaN\"", Some(&0x7ff8_0000_0000_0000u64.to_ne_bytes()));
-    check("\"complex64\"", "[\"NaN\",\"0x3f800000\"]", Some(&[f32(0x7fc0_0000), f32(0x3f80_0000)].concat()));
+    check(
+        "\"float64\"",
+        "\"NaN\"",
+        Some(&0x7ff8_0000_0000_0000u64.to_ne_bytes()),
+    );
+    check(
+        "\"complex64\"",
+        "[\"NaN\",\"0x3f800000\"]",
+        Some(&[f32(0x7fc0_0000), f32(0x3f80_0000)].concat()),
+    );
     for bad in ["1", "[1]", "[1,2,3]", "[true,1]"] {
         check("\"complex64\"", bad, None);
     }
@@ -189,8 +238,16 @@ fn v3_t07_t08_t10_floats() {
 
 #[test]
 fn v3_t09_integers_and_bool() {
-    check("\"uint64\"", "18446744073709551615", Some(&u64::MAX.to_ne_bytes()));
-    check("\"int64\"", "-9223372036854775808", Some(&i64::MIN.to_ne_bytes()));
+    check(
+        "\"uint64\"",
+        "18446744073709551615",
+        Some(&u64::MAX.to_ne_bytes()),
+    );
+    check(
+        "\"int64\"",
+        "-9223372036854775808",
+        Some(&i64::MIN.to_ne_bytes()),
+    );
     check("\"int8\"", "-128", Some(&[0x80]));
     check("\"uint16\"", "7.0", Some(&7u16.to_ne_bytes()));
     for bad in ["-1", "65536", "7.5", "\"7\"", "true", "[7]"] {
@@ -204,7 +261,10 @@ fn v3_t09_integers_and_bool() {
     for bad in ["2", "-1", "0.5", "\"1\"", "\"true\""] {
         check("\"bool\"", bad, None);
     }
-    assert_eq!(rewritten("uint64", "18446744073709551615"), "18446744073709551615");
+    assert_eq!(
+        rewritten("uint64", "18446744073709551615"),
+        "18446744073709551615"
+    );
     assert_eq!(rewritten("int16", "-2"), "-2");
     assert_eq!(rewritten("bool", "true"), "true");
 }
@@ -212,7 +272,14 @@ fn v3_t09_integers_and_bool() {
 #[test]
 fn v3_t12_raw() {
     check("\"r16\"", "[1,2]", Some(&[1, 2]));
-    for bad in ["[1]", "[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]", "[1,256]", "[1,-1]", "[1,2.5]", "0"] {
+    for bad in [
+        "[1]",
+        "[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]",
+        "[1,256]",
+        "[1,-1]",
+        "[1,2.5]",
+        "0",
+    ] {
         check("\"r16\"", bad, None);
     }
     assert_eq!(rewritten("r16", "[1,2]"), "[1,2]");

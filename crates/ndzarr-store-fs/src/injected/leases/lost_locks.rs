@@ -12,10 +12,18 @@ fn a_put_that_loses_its_lock_begins_again() -> Outcome {
         let key = key().expect("a key");
         assert!(matches!(store.lock(&key, Wait::Try), Ok(Locked::Busy)));
         here.pass(LEASE);
-        store.put(&key, &["of the other".into()], Precondition::None).expect("its lease is over");
+        store
+            .put(&key, &["of the other".into()], Precondition::None)
+            .expect("its lease is over");
     });
-    put(&Machine::with("over there", meanwhile).store(&setup), Precondition::None)?;
-    assert_eq!((setup.value()?.as_deref(), setup.files()?), (Some("new value"), vec!["b".to_owned()]));
+    put(
+        &Machine::with("over there", meanwhile).store(&setup),
+        Precondition::None,
+    )?;
+    assert_eq!(
+        (setup.value()?.as_deref(), setup.files()?),
+        (Some("new value"), vec!["b".to_owned()])
+    );
     Ok(())
 }
 
@@ -32,7 +40,10 @@ fn an_erasure_looks_at_its_lock_first() -> Outcome {
     there.pass(LEASE);
     put(&store, Precondition::None)?;
     assert!(matches!(lost.erase(), Err(StoreError::LockLost { .. })));
-    assert_eq!((setup.value()?.as_deref(), setup.files()?), (Some("new value"), vec!["b".to_owned()]));
+    assert_eq!(
+        (setup.value()?.as_deref(), setup.files()?),
+        (Some("new value"), vec!["b".to_owned()])
+    );
     Ok(())
 }
 
@@ -66,7 +77,10 @@ fn a_renewal_shows() -> Outcome {
         there.pass(LEASE / 4);
         renew(&setup);
         let after = fs::metadata(setup.lock_file())?.modified()?;
-        assert!(after.duration_since(before)? >= Duration::from_secs(1), "as far as some file systems tell");
+        assert!(
+            after.duration_since(before)? >= Duration::from_secs(1),
+            "as far as some file systems tell"
+        );
         here.pass(LEASE - Duration::from_millis(1));
         assert!(matches!(store.lock(&key()?, Wait::Try)?, Locked::Busy));
     }
@@ -74,7 +88,10 @@ fn a_renewal_shows() -> Outcome {
     let before = fs::metadata(setup.lock_file())?.modified()?;
     renew(&setup);
     assert_eq!(fs::metadata(setup.lock_file())?.modified()?, before);
-    fs::write(setup.lock_file(), "of a program that knows nothing of all this")?;
+    fs::write(
+        setup.lock_file(),
+        "of a program that knows nothing of all this",
+    )?;
     let before = fs::metadata(setup.lock_file())?.modified()?;
     there.pass(LEASE / 4);
     renew(&setup);

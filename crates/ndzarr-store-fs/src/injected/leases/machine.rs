@@ -43,12 +43,18 @@ impl Machine {
 
     pub(super) fn with(boot: &'static str, faults: Faulty) -> Arc<Self> {
         let millis = AtomicU64::new(boot.len() as u64 * 1_000_000);
-        Arc::new(Self { boot, millis, faults, ..Self::default() })
+        Arc::new(Self {
+            boot,
+            millis,
+            faults,
+            ..Self::default()
+        })
     }
 
     pub(super) fn pass(&self, time: Duration) {
         // A pause is shorter than what this clock tells apart at first.
-        self.millis.fetch_add((time.as_millis() as u64).max(1), Ordering::Relaxed);
+        self.millis
+            .fetch_add((time.as_millis() as u64).max(1), Ordering::Relaxed);
     }
 
     pub(super) fn store(self: &Arc<Self>, setup: &Setup) -> FsStore {
@@ -74,7 +80,9 @@ impl Syscalls for Machine {
     fn link_stat(&self, path: &Path) -> io::Result<Stat> {
         match System.link_stat(path) {
             // Of any file, since nothing but its existence matters.
-            Err(_) if self.keeps_names.load(Ordering::Relaxed) => System.link_stat(&path.with_file_name("b")),
+            Err(_) if self.keeps_names.load(Ordering::Relaxed) => {
+                System.link_stat(&path.with_file_name("b"))
+            }
             found => found,
         }
     }
@@ -87,7 +95,11 @@ impl Syscalls for Machine {
     /// Where the locks of a machine do not reach the others, nothing is locked at all.
     fn lock(&self, file: &File, part: Part, wait: Wait<'_>) -> io::Result<bool> {
         self.faults.check("lock")?;
-        if self.locks_reach_others.load(Ordering::Relaxed) { System.lock(file, part, wait) } else { Ok(true) }
+        if self.locks_reach_others.load(Ordering::Relaxed) {
+            System.lock(file, part, wait)
+        } else {
+            Ok(true)
+        }
     }
     fn lock_to_read(&self, file: &File, part: Part) -> io::Result<bool> {
         if self.locks_reach_others.load(Ordering::Relaxed) {
@@ -105,10 +117,17 @@ impl Syscalls for Machine {
         }
     }
     fn host(&self) -> Host {
-        Host { boot: self.boot.to_owned(), space: "pid:[1]".to_owned() }
+        Host {
+            boot: self.boot.to_owned(),
+            space: "pid:[1]".to_owned(),
+        }
     }
     fn process_start(&self, process: u32) -> io::Result<Option<String>> {
-        if self.is_dead.load(Ordering::Relaxed) { Ok(None) } else { System.process_start(process) }
+        if self.is_dead.load(Ordering::Relaxed) {
+            Ok(None)
+        } else {
+            System.process_start(process)
+        }
     }
     fn file_system(&self, file: &File) -> io::Result<FileSystem> {
         System.file_system(file)

@@ -37,7 +37,10 @@ fn lock(folder: &Path, sys: Ticking) -> io::Result<Arc<Held>> {
     let (path, owner) = (folder.join("a.__lock"), Owner::new(&sys));
     std::fs::write(&path, owner.to_string())?;
     Ok(Arc::new(Held {
-        renewed: Mutex::new(Renewed { at: sys.now(), time: SystemTime::now() }),
+        renewed: Mutex::new(Renewed {
+            at: sys.now(),
+            time: SystemTime::now(),
+        }),
         sys: Arc::new(sys),
         path,
         mark: owner.mark,
@@ -51,7 +54,13 @@ fn lock(folder: &Path, sys: Ticking) -> io::Result<Arc<Held>> {
 #[test]
 fn it_may_become_due_between_two_looks_at_the_clock() -> io::Result<()> {
     let folder = tempfile::tempdir()?;
-    let lock = lock(folder.path(), Ticking { step: Duration::from_secs(5), ..Ticking::default() })?;
+    let lock = lock(
+        folder.path(),
+        Ticking {
+            step: Duration::from_secs(5),
+            ..Ticking::default()
+        },
+    )?;
     // After 5 s, and it would be after 10 s at the next look.
     assert_eq!(lock.renew_in_time(), Duration::from_secs(1));
     Ok(())
@@ -62,8 +71,18 @@ fn a_thread_that_panics_is_followed_by_another() -> io::Result<()> {
     let folder = tempfile::tempdir()?;
     let step = Duration::from_secs(7);
     let renewals: Arc<Renewals> = Arc::default();
-    let bad = lock(folder.path(), Ticking { step, panics: true, ..Ticking::default() })?;
-    *held(&renewals.state) = State { held: vec![bad.clone()], thread: Thread::Runs(Instant::now()) };
+    let bad = lock(
+        folder.path(),
+        Ticking {
+            step,
+            panics: true,
+            ..Ticking::default()
+        },
+    )?;
+    *held(&renewals.state) = State {
+        held: vec![bad.clone()],
+        thread: Thread::Runs(Instant::now()),
+    };
     let ended = thread::scope(|scope| scope.spawn(|| renewals.renew_all()).join());
     assert!(ended.is_err());
     let mut state = held(&renewals.state);
@@ -71,7 +90,14 @@ fn a_thread_that_panics_is_followed_by_another() -> io::Result<()> {
     state.held.clear();
     drop(state);
     let (renewed, hears) = channel();
-    renewals.add(lock(folder.path(), Ticking { step, renewed: Some(renewed), ..Ticking::default() })?);
+    renewals.add(lock(
+        folder.path(),
+        Ticking {
+            step,
+            renewed: Some(renewed),
+            ..Ticking::default()
+        },
+    )?);
     hears.recv().expect("it is due at once");
     held(&renewals.state).held.clear();
     Ok(())
@@ -85,7 +111,10 @@ fn devices_do_not_wait_for_each_other() -> io::Result<()> {
     let owner = Owner::new(&*sys);
     let on = |device, name: &str| {
         let path = folder.path().join(name);
-        (Held::new(&sys, &path, device, &owner, Duration::from_secs(30)), path)
+        (
+            Held::new(&sys, &path, device, &owner, Duration::from_secs(30)),
+            path,
+        )
     };
     let ((one, path), (same, _), (other, other_path)) = (on(1, "a"), on(1, "b"), on(2, "c"));
     assert!(Arc::ptr_eq(&one.renewals, &same.renewals));

@@ -11,12 +11,13 @@ use nix::libc;
 /// The same on every architecture; the crate `libc` lacks it.
 const F_SETSIG: libc::c_int = 10;
 
-/// A lease to read is refused as long as the file is open to be written. `false` for a file that this
-/// user may have no lease on.
+/// A lease to read is refused as long as the file is open to be written. `false` for a file that
+/// this user may have no lease on.
 pub(crate) fn is_open_to_write(file: &File) -> bool {
     let file = file.as_raw_fd();
-    // Who opens the file while there is a lease has the owner of the lease signalled. The signal that
-    // is set unless told otherwise ends a process. This one is ignored unless a program handles it.
+    // Who opens the file while there is a lease has the owner of the lease signalled. The signal
+    // that is set unless told otherwise ends a process. This one is ignored unless a program
+    // handles it.
     if !set(file, F_SETSIG, libc::SIGURG) {
         return false;
     }

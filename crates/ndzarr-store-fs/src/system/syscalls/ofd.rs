@@ -20,7 +20,8 @@ pub(crate) fn lock(file: &File, part: Part, wait: Wait<'_>) -> io::Result<bool> 
         Err(Errno::EAGAIN | Errno::EACCES) => Ok(None),
         Err(errno) => Err(errno.into()),
     };
-    wait.by_trying::<_, io::Error>(attempt).map(|taken| taken.is_some())
+    wait.by_trying::<_, io::Error>(attempt)
+        .map(|taken| taken.is_some())
 }
 
 pub(crate) fn lock_to_read(file: &File, part: Part) -> io::Result<bool> {
@@ -43,5 +44,11 @@ fn of(part: Part, kind: libc::c_int) -> libc::flock {
         Part::Owner => (0, OWNER_BYTES as _),
         Part::Rest => (OWNER_BYTES as _, 0),
     };
-    libc::flock { l_type: kind as _, l_whence: libc::SEEK_SET as _, l_start, l_len, l_pid: 0 }
+    libc::flock {
+        l_type: kind as _,
+        l_whence: libc::SEEK_SET as _,
+        l_start,
+        l_len,
+        l_pid: 0,
+    }
 }

@@ -22,8 +22,14 @@ pub(crate) fn open_unfollowed(options: &mut OpenOptions, path: &Path) -> io::Res
 /// read.
 static CURSOR: Mutex<()> = Mutex::new(());
 
-pub(crate) fn read_at(mut file: &File, at: u64, len: usize, into: &mut Vec<u8>) -> io::Result<usize> {
-    into.try_reserve_exact(len).map_err(|_| io::ErrorKind::OutOfMemory)?;
+pub(crate) fn read_at(
+    mut file: &File,
+    at: u64,
+    len: usize,
+    into: &mut Vec<u8>,
+) -> io::Result<usize> {
+    into.try_reserve_exact(len)
+        .map_err(|_| io::ErrorKind::OutOfMemory)?;
     let _turn = CURSOR.lock().unwrap_or_else(PoisonError::into_inner);
     file.seek(SeekFrom::Start(at))?;
     file.take(len as u64).read_to_end(into)
@@ -72,13 +78,18 @@ pub(crate) fn link_stat(path: &Path) -> io::Result<Stat> {
 /// Only with the times: the standard library has no more on every system.
 fn stat_of(metadata: &Metadata) -> Stat {
     let nanos = |time: io::Result<SystemTime>| {
-        let since = time.ok().and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
+        let since = time
+            .ok()
+            .and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
         since.map_or(0, |since| since.as_nanos())
     };
     let modified = nanos(metadata.modified()).cast_signed();
     Stat {
         kind: metadata.file_type().into(),
-        file: FileId { device: 0, number: nanos(metadata.created()) },
+        file: FileId {
+            device: 0,
+            number: nanos(metadata.created()),
+        },
         size: metadata.len(),
         modified,
         changed: modified,

@@ -18,16 +18,25 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
     // regular file, unless a process has a lease on it: then wait for the lease to end.
     options.custom_flags(OFlags::NONBLOCK.bits() as _);
     match options.open(path) {
-        Err(e) if e.kind() == io::ErrorKind::WouldBlock && fs::metadata(path)?.is_file() => File::open(path),
+        Err(e) if e.kind() == io::ErrorKind::WouldBlock && fs::metadata(path)?.is_file() => {
+            File::open(path)
+        }
         other => other,
     }
 }
 
 pub(crate) fn open_unfollowed(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
-    match options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as _).open(path) {
+    match options
+        .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as _)
+        .open(path)
+    {
         // A lease, as above.
-        Err(e) if e.kind() == io::ErrorKind::WouldBlock && fs::symlink_metadata(path)?.is_file() => {
-            options.custom_flags(OFlags::NOFOLLOW.bits() as _).open(path)
+        Err(e)
+            if e.kind() == io::ErrorKind::WouldBlock && fs::symlink_metadata(path)?.is_file() =>
+        {
+            options
+                .custom_flags(OFlags::NOFOLLOW.bits() as _)
+                .open(path)
         }
         other => other,
     }
@@ -35,7 +44,8 @@ pub(crate) fn open_unfollowed(options: &mut OpenOptions, path: &Path) -> io::Res
 
 pub(crate) fn read_at(file: &File, at: u64, len: usize, into: &mut Vec<u8>) -> io::Result<usize> {
     let before = into.len();
-    into.try_reserve_exact(len).map_err(|_| io::ErrorKind::OutOfMemory)?;
+    into.try_reserve_exact(len)
+        .map_err(|_| io::ErrorKind::OutOfMemory)?;
     // Memory that need not be zeroed first. There may be more of it than was asked for.
     let read = rustix::io::pread(file, rustix::buffer::spare_capacity(into), at)?;
     into.truncate(before + len);
@@ -52,15 +62,26 @@ pub(crate) fn write_at(file: &File, at: u64, from: &[u8]) -> io::Result<usize> {
 
 /// File systems with reflinks share the blocks.
 #[cfg(any(target_os = "linux", target_os = "android"))]
-pub(crate) fn copy(from: &File, mut from_at: u64, to: &File, mut to_at: u64, len: u64) -> io::Result<usize> {
+pub(crate) fn copy(
+    from: &File,
+    mut from_at: u64,
+    to: &File,
+    mut to_at: u64,
+    len: u64,
+) -> io::Result<usize> {
     use rustix::io::Errno;
 
     let len = usize::try_from(len).unwrap_or(1 << 30);
     match rustix::fs::copy_file_range(from, Some(&mut from_at), to, Some(&mut to_at), len) {
         // Not by this kernel, this file system, between these two, or in this sandbox.
-        Err(Errno::NOSYS | Errno::OPNOTSUPP | Errno::XDEV | Errno::INVAL | Errno::PERM | Errno::TXTBSY) => {
-            Err(io::ErrorKind::Unsupported.into())
-        }
+        Err(
+            Errno::NOSYS
+            | Errno::OPNOTSUPP
+            | Errno::XDEV
+            | Errno::INVAL
+            | Errno::PERM
+            | Errno::TXTBSY,
+        ) => Err(io::ErrorKind::Unsupported.into()),
         copied => Ok(copied?),
     }
 }
@@ -90,7 +111,11 @@ fn or_plain(synced: io::Result<()>, file: &File) -> io::Result<()> {
 
     const CANNOT: [Errno; 3] = [Errno::NOTSUP, Errno::NOTTY, Errno::INVAL];
     match synced {
-        Err(e) if CANNOT.iter().any(|errno| e.raw_os_error() == Some(errno.raw_os_error())) => {
+        Err(e)
+            if CANNOT
+                .iter()
+                .any(|errno| e.raw_os_error() == Some(errno.raw_os_error())) =>
+        {
             Ok(rustix::fs::fsync(file)?)
         }
         other => other,
@@ -118,7 +143,10 @@ fn stat_of(metadata: &Metadata) -> Stat {
     let nanos = |secs, nanos| i128::from(secs) * 1_000_000_000 + i128::from(nanos);
     Stat {
         kind: metadata.file_type().into(),
-        file: FileId { device: metadata.dev(), number: metadata.ino().into() },
+        file: FileId {
+            device: metadata.dev(),
+            number: metadata.ino().into(),
+        },
         size: metadata.size(),
         modified: nanos(metadata.mtime(), metadata.mtime_nsec()),
         changed: nanos(metadata.ctime(), metadata.ctime_nsec()),
@@ -135,7 +163,10 @@ pub(crate) fn listed_name(path: &Path) -> io::Result<OsString> {
     // `O_EVTONLY` needs no permission to read; `O_SYMLINK` opens a link itself. rustix has neither.
     const EVTONLY: i32 = 0x8000;
     const SYMLINK: i32 = 0x20_0000;
-    let entry = OpenOptions::new().read(true).custom_flags(EVTONLY | SYMLINK).open(path)?;
+    let entry = OpenOptions::new()
+        .read(true)
+        .custom_flags(EVTONLY | SYMLINK)
+        .open(path)?;
     let found = path_of(&entry).map_err(|e| match e.kind() {
         // It was there, but is not any more: another one may have taken its place.
         io::ErrorKind::NotFound => io::Error::from(io::ErrorKind::ResourceBusy),
@@ -206,7 +237,12 @@ pub(crate) fn flush(file: &File) -> io::Result<()> {
 pub(crate) fn refresh(file: &File) -> io::Result<()> {
     use rustix::fs::{AtFlags, StatxFlags};
 
-    rustix::fs::statx(file, c"", AtFlags::EMPTY_PATH | AtFlags::STATX_FORCE_SYNC, StatxFlags::BASIC_STATS)?;
+    rustix::fs::statx(
+        file,
+        c"",
+        AtFlags::EMPTY_PATH | AtFlags::STATX_FORCE_SYNC,
+        StatxFlags::BASIC_STATS,
+    )?;
     Ok(())
 }
 
@@ -217,14 +253,26 @@ pub(crate) fn refresh(_: &File) -> io::Result<()> {
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) fn file_system(file: &File) -> io::Result<FileSystem> {
-    Ok(FileSystem::of_number(rustix::fs::fstatfs(file)?.f_type as u32))
+    Ok(FileSystem::of_number(
+        rustix::fs::fstatfs(file)?.f_type as u32,
+    ))
 }
 
-#[cfg(any(target_vendor = "apple", target_os = "freebsd", target_os = "dragonfly"))]
+#[cfg(any(
+    target_vendor = "apple",
+    target_os = "freebsd",
+    target_os = "dragonfly"
+))]
 pub(crate) fn file_system(file: &File) -> io::Result<FileSystem> {
     let statfs = rustix::fs::fstatfs(file)?;
-    let name = statfs.f_fstypename.iter().map(|byte| *byte as u8).take_while(|byte| *byte != 0);
-    Ok(FileSystem::of_name(&String::from_utf8_lossy(&name.collect::<Vec<u8>>())))
+    let name = statfs
+        .f_fstypename
+        .iter()
+        .map(|byte| *byte as u8)
+        .take_while(|byte| *byte != 0);
+    Ok(FileSystem::of_name(&String::from_utf8_lossy(
+        &name.collect::<Vec<u8>>(),
+    )))
 }
 
 #[cfg(not(any(

@@ -33,7 +33,12 @@ pub(crate) fn lock(file: &File, _: Part, wait: Wait<'_>) -> io::Result<bool> {
     if matches!(wait, Wait::Block) {
         return lock_range(file, LOCKFILE_EXCLUSIVE_LOCK).map(|()| true);
     }
-    let attempt = || at_once(lock_range(file, LOCKFILE_EXCLUSIVE_LOCK | LOCKFILE_FAIL_IMMEDIATELY));
+    let attempt = || {
+        at_once(lock_range(
+            file,
+            LOCKFILE_EXCLUSIVE_LOCK | LOCKFILE_FAIL_IMMEDIATELY,
+        ))
+    };
     Ok(wait.by_trying(attempt)?.is_some())
 }
 
@@ -57,15 +62,27 @@ fn lock_range(file: &File, flags: u32) -> io::Result<()> {
 /// The byte that tensorstore locks too. Locks are mandatory here, and the lock file becomes the
 /// value, so it lies after every byte that is read.
 fn locked_range() -> OVERLAPPED {
-    let at = OVERLAPPED_0_0 { Offset: 0xffff_fffe, OffsetHigh: 0xffff_ffff };
-    OVERLAPPED { Anonymous: OVERLAPPED_0 { Anonymous: at }, ..OVERLAPPED::default() }
+    let at = OVERLAPPED_0_0 {
+        Offset: 0xffff_fffe,
+        OffsetHigh: 0xffff_ffff,
+    };
+    OVERLAPPED {
+        Anonymous: OVERLAPPED_0 { Anonymous: at },
+        ..OVERLAPPED::default()
+    }
 }
 
 fn at_once(locked: io::Result<()>) -> io::Result<Option<()>> {
     const HELD: [u32; 2] = [ERROR_LOCK_VIOLATION, ERROR_IO_PENDING];
     match locked {
         Ok(()) => Ok(Some(())),
-        Err(e) if HELD.iter().any(|held| e.raw_os_error() == Some(held.cast_signed())) => Ok(None),
+        Err(e)
+            if HELD
+                .iter()
+                .any(|held| e.raw_os_error() == Some(held.cast_signed())) =>
+        {
+            Ok(None)
+        }
         Err(e) => Err(e),
     }
 }
@@ -84,21 +101,29 @@ pub(crate) fn information(file: &File) -> io::Result<Information> {
     // the call fills.
     check(unsafe { GetFileInformationByHandle(file.as_raw_handle(), &raw mut by_handle) })?;
     let number = u64::from(by_handle.nFileIndexHigh) << 32 | u64::from(by_handle.nFileIndexLow);
-    let mut id = FileId { device: by_handle.dwVolumeSerialNumber.into(), number: number.into() };
+    let mut id = FileId {
+        device: by_handle.dwVolumeSerialNumber.into(),
+        number: number.into(),
+    };
     // ReFS has numbers of 128 bits; FAT and some shares have no more than the above.
     // SAFETY: the class is that of the type.
     if let Ok(long) = unsafe { of_class::<FILE_ID_INFO>(file, FileIdInfo) } {
         id.number = u128::from_le_bytes(long.FileId.Identifier);
     }
-    let ticks = |time: FILETIME| i64::from(time.dwHighDateTime) << 32 | i64::from(time.dwLowDateTime);
+    let ticks =
+        |time: FILETIME| i64::from(time.dwHighDateTime) << 32 | i64::from(time.dwLowDateTime);
     let modified = ticks(by_handle.ftLastWriteTime);
-    Ok(Information { file: id, modified, names: by_handle.nNumberOfLinks })
+    Ok(Information {
+        file: id,
+        modified,
+        names: by_handle.nNumberOfLinks,
+    })
 }
 
 pub(crate) fn file_system(file: &File) -> io::Result<FileSystem> {
     let (mut name, mut flags) = ([0_u16; 64], 0_u32);
-    // SAFETY: the handle is open as long as `file` is borrowed; `name` has the given length, `flags`
-    // is a number of 32 bits, and the other results are not asked for.
+    // SAFETY: the handle is open as long as `file` is borrowed; `name` has the given length,
+    // `flags` is a number of 32 bits, and the other results are not asked for.
     check(unsafe {
         GetVolumeInformationByHandleW(
             file.as_raw_handle(),
@@ -111,12 +136,23 @@ pub(crate) fn file_system(file: &File) -> io::Result<FileSystem> {
             name.len() as u32,
         )
     })?;
-    let len = name.iter().position(|unit| *unit == 0).unwrap_or(name.len());
+    let len = name
+        .iter()
+        .position(|unit| *unit == 0)
+        .unwrap_or(name.len());
     // A local file has no such protocol.
     // SAFETY: the class is that of the type.
     let remote = unsafe { of_class::<FILE_REMOTE_PROTOCOL_INFO>(file, FileRemoteProtocolInfo) };
-    let place = if remote.is_ok() { Place::Share } else { Place::Drive };
-    Ok(FileSystem::of_volume(&String::from_utf16_lossy(&name[..len]), flags, place))
+    let place = if remote.is_ok() {
+        Place::Share
+    } else {
+        Place::Drive
+    };
+    Ok(FileSystem::of_volume(
+        &String::from_utf16_lossy(&name[..len]),
+        flags,
+        place,
+    ))
 }
 
 /// The path of an open file as its folders list it, without links and without its volume, which not
@@ -124,7 +160,8 @@ pub(crate) fn file_system(file: &File) -> io::Result<FileSystem> {
 pub(crate) fn path_of(file: &File) -> io::Result<PathBuf> {
     let mut path = vec![0_u16; 512];
     loop {
-        // SAFETY: the handle is open as long as `file` is borrowed, and `path` has the given length.
+        // SAFETY: the handle is open as long as `file` is borrowed, and `path` has the given
+        // length.
         let len = unsafe {
             GetFinalPathNameByHandleW(
                 file.as_raw_handle(),
@@ -159,19 +196,30 @@ pub(crate) fn listed_name(path: &Path) -> io::Result<OsString> {
     }
     // SAFETY: the search was opened a moment ago, and is not used after this.
     unsafe { FindClose(search) };
-    let len = found.cFileName.iter().position(|unit| *unit == 0).unwrap_or(found.cFileName.len());
+    let len = found
+        .cFileName
+        .iter()
+        .position(|unit| *unit == 0)
+        .unwrap_or(found.cFileName.len());
     Ok(OsString::from_wide(&found.cFileName[..len]))
 }
 
 /// The path in the form that may be longer than 260 characters, with a NUL at its end.
 fn verbatim(path: Vec<u16>) -> Vec<u16> {
     let is_unit = |at: usize, unit: char| path.get(at) == Some(&(unit as u16));
-    let (start, rest) = match (is_unit(0, '\\') && is_unit(1, '\\'), is_unit(2, '?') || is_unit(2, '.')) {
+    let (start, rest) = match (
+        is_unit(0, '\\') && is_unit(1, '\\'),
+        is_unit(2, '?') || is_unit(2, '.'),
+    ) {
         (true, true) => ("", &path[..]),
         (true, false) => (r"\\?\UNC\", &path[2..]),
         (false, _) => (r"\\?\", &path[..]),
     };
-    start.encode_utf16().chain(rest.iter().copied()).chain([0]).collect()
+    start
+        .encode_utf16()
+        .chain(rest.iter().copied())
+        .chain([0])
+        .collect()
 }
 
 /// # Safety
@@ -188,5 +236,9 @@ unsafe fn of_class<T: Default>(file: &File, class: FILE_INFO_BY_HANDLE_CLASS) ->
 }
 
 fn check(ok: i32) -> io::Result<()> {
-    if ok == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    if ok == 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(())
+    }
 }

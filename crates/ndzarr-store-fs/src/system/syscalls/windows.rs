@@ -21,16 +21,22 @@ use crate::system::stat::Stat;
 
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     // Folders open as well, which are told apart afterwards.
-    OpenOptions::new().read(true).custom_flags(FILE_FLAG_BACKUP_SEMANTICS).open(path)
+    OpenOptions::new()
+        .read(true)
+        .custom_flags(FILE_FLAG_BACKUP_SEMANTICS)
+        .open(path)
 }
 
 pub(crate) fn open_unfollowed(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
-    options.custom_flags(FILE_FLAG_OPEN_REPARSE_POINT).open(path)
+    options
+        .custom_flags(FILE_FLAG_OPEN_REPARSE_POINT)
+        .open(path)
 }
 
 pub(crate) fn read_at(file: &File, at: u64, len: usize, into: &mut Vec<u8>) -> io::Result<usize> {
     let before = into.len();
-    into.try_reserve_exact(len).map_err(|_| ErrorKind::OutOfMemory)?;
+    into.try_reserve_exact(len)
+        .map_err(|_| ErrorKind::OutOfMemory)?;
     into.resize(before + len, 0);
     let read = file.seek_read(&mut into[before..], at);
     into.truncate(before + *read.as_ref().unwrap_or(&0));
@@ -62,10 +68,22 @@ pub(crate) fn sync_all(file: &File) -> io::Result<()> {
 pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     const INVALID_FUNCTION: i32 = 1;
     const INVALID_HANDLE: i32 = 6;
-    let flush =
-        || OpenOptions::new().write(true).custom_flags(FILE_FLAG_BACKUP_SEMANTICS).open(path)?.sync_all();
+    let flush = || {
+        OpenOptions::new()
+            .write(true)
+            .custom_flags(FILE_FLAG_BACKUP_SEMANTICS)
+            .open(path)?
+            .sync_all()
+    };
     match flush() {
-        Err(e) if matches!(e.kind(), ErrorKind::PermissionDenied | ErrorKind::Unsupported) => Ok(()),
+        Err(e)
+            if matches!(
+                e.kind(),
+                ErrorKind::PermissionDenied | ErrorKind::Unsupported
+            ) =>
+        {
+            Ok(())
+        }
         Err(e) if matches!(e.raw_os_error(), Some(INVALID_FUNCTION | INVALID_HANDLE)) => Ok(()),
         flushed => flushed,
     }
@@ -102,7 +120,10 @@ pub(crate) const FOLDS_NAMES: bool = true;
 /// Opens anything, even what others have opened only for themselves, to look at its attributes.
 fn open_to_look(path: &Path, flags: u32) -> io::Result<File> {
     let flags = FILE_FLAG_BACKUP_SEMANTICS | flags;
-    OpenOptions::new().access_mode(FILE_READ_ATTRIBUTES).custom_flags(flags).open(path)
+    OpenOptions::new()
+        .access_mode(FILE_READ_ATTRIBUTES)
+        .custom_flags(flags)
+        .open(path)
 }
 
 pub(crate) fn is_open_to_write(_: &File) -> bool {
@@ -110,14 +131,17 @@ pub(crate) fn is_open_to_write(_: &File) -> bool {
 }
 
 pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
-    let Err(e) = fs::rename(from, to) else { return Ok(()) };
+    let Err(e) = fs::rename(from, to) else {
+        return Ok(());
+    };
     // The same error as of a file that is open, but there is nothing to wait for.
     match fs::symlink_metadata(to) {
         _ if e.kind() != ErrorKind::PermissionDenied => Err(e),
         Ok(there) if there.is_dir() => Err(ErrorKind::IsADirectory.into()),
-        Ok(there) if there.permissions().readonly() => {
-            Err(io::Error::new(ErrorKind::PermissionDenied, "the file to be replaced is read-only"))
-        }
+        Ok(there) if there.permissions().readonly() => Err(io::Error::new(
+            ErrorKind::PermissionDenied,
+            "the file to be replaced is read-only",
+        )),
         _ => Err(e),
     }
 }
@@ -128,7 +152,10 @@ pub(crate) fn unlink(path: &Path) -> io::Result<()> {
     let entry = fs::symlink_metadata(path)?;
     if entry.is_file() && entry.permissions().readonly() {
         // It could be renamed, but then not be removed.
-        return Err(io::Error::new(ErrorKind::PermissionDenied, "the file to be removed is read-only"));
+        return Err(io::Error::new(
+            ErrorKind::PermissionDenied,
+            "the file to be removed is read-only",
+        ));
     }
     let aside = match is_removed_path(path) {
         true => path.to_owned(),
@@ -140,7 +167,10 @@ pub(crate) fn unlink(path: &Path) -> io::Result<()> {
     };
     match fs::remove_file(&aside) {
         // Links to folders, and junctions, are removed as folders are.
-        Err(e) if fs::symlink_metadata(&aside).is_ok_and(|entry| entry.file_type().is_symlink_dir()) => {
+        Err(e)
+            if fs::symlink_metadata(&aside)
+                .is_ok_and(|entry| entry.file_type().is_symlink_dir()) =>
+        {
             fs::remove_dir(&aside).map_err(|_| e)
         }
         removed => removed,

@@ -19,7 +19,11 @@ const REGION: &str = "eu-central-1";
 impl Regional {
     /// Sends requests to a server of the test instead of Amazon.
     pub(crate) fn go_to(&mut self, server: &str, limit: Duration) -> Arc<AmazonS3> {
-        let builder = self.builder.clone().with_endpoint(server).with_client_options(client_options(true));
+        let builder = self
+            .builder
+            .clone()
+            .with_endpoint(server)
+            .with_client_options(client_options(true));
         self.url = format!("{server}/{BUCKET}");
         self.builder = builder.clone();
         self.limit = limit;
@@ -43,7 +47,10 @@ fn open_with(server: &ObjectServer, limit: Duration) -> ObjectStore {
         secret: "hidden".to_owned(),
         session_token: Some("hidden-token".to_owned()),
     };
-    let options = RemoteOptions::new().credentials(key).header("x-lab-password", "hidden").expect("a header");
+    let options = RemoteOptions::new()
+        .credentials(key)
+        .header("x-lab-password", "hidden")
+        .expect("a header");
     let mut store = ObjectStore::s3(BUCKET, "", &options).expect("the options fit");
     let backend = &mut Arc::get_mut(&mut store.0).expect("it is new").backend;
     backend.go_to(&server.url(), limit);
@@ -52,7 +59,11 @@ fn open_with(server: &ObjectServer, limit: Duration) -> ObjectStore {
 
 async fn read(store: &ObjectStore) -> Result<(), StoreError> {
     let want = Want::Whole { limit: 1 << 20 };
-    let fetch = Fetch { key: Key::new("a")?, of: Of::Any, want };
+    let fetch = Fetch {
+        key: Key::new("a")?,
+        of: Of::Any,
+        want,
+    };
     match store.fetch(&fetch).await? {
         Fetched::Parts { parts, .. } => assert_eq!(parts, ["a value"]),
         other => panic!("{other:?}"),
@@ -62,14 +73,21 @@ async fn read(store: &ObjectStore) -> Result<(), StoreError> {
 
 /// The answer about a bucket.
 fn answer_about(regional: &Regional) -> SharedAnswer {
-    Arc::clone(&BUCKETS.get(|_| std::sync::Mutex::default()).lock().expect("no panic")[&regional.url])
+    Arc::clone(
+        &BUCKETS
+            .get(|_| std::sync::Mutex::default())
+            .lock()
+            .expect("no panic")[&regional.url],
+    )
 }
 
 /// The number of requests for the region. None of them has a secret; all others have this region in
 /// their signature.
 fn n_region_requests(server: &ObjectServer, region: &str) -> usize {
-    let (for_region, others): (Vec<_>, Vec<_>) =
-        server.requests().into_iter().partition(|seen| seen.request.target == format!("/{BUCKET}"));
+    let (for_region, others): (Vec<_>, Vec<_>) = server
+        .requests()
+        .into_iter()
+        .partition(|seen| seen.request.target == format!("/{BUCKET}"));
     for seen in &for_region {
         assert_eq!(seen.request.method, "HEAD");
         let public = ["host", "accept", "accept-encoding", "user-agent"];
@@ -94,18 +112,28 @@ fn the_region_of_a_bucket_is_asked_for_once() -> Result<(), StoreError> {
     block_on(read(&open(&server)))?;
     block_on(first.list_prefix(&ndzarr_store::Prefix::root()))?;
     assert_eq!(n_region_requests(&server, REGION), 1);
-    assert_eq!(first.name(), format!("s3://{BUCKET}/"), "pins stay the same");
+    assert_eq!(
+        first.name(),
+        format!("s3://{BUCKET}/"),
+        "pins stay the same"
+    );
     Ok(())
 }
 
 /// Amazon names the region in refusals, and in answers to requests in another region.
 #[test]
 fn a_refusal_or_a_redirect_names_the_region_too() {
-    for status in ["301 Moved Permanently", "307 Temporary Redirect", "400 Bad Request", "403 Forbidden"] {
+    for status in [
+        "301 Moved Permanently",
+        "307 Temporary Redirect",
+        "400 Bad Request",
+        "403 Forbidden",
+    ] {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("loopback has free ports");
         let address = listener.local_addr().expect("it is bound");
-        let head =
-            format!("HTTP/1.1 {status}\r\nx-amz-bucket-region: eu-west-9\r\nConnection: close\r\n\r\n");
+        let head = format!(
+            "HTTP/1.1 {status}\r\nx-amz-bucket-region: eu-west-9\r\nConnection: close\r\n\r\n"
+        );
         let serving = thread::spawn(move || {
             let (mut stream, _) = listener.accept().expect("one client");
             let mut asked = Vec::new();
@@ -116,12 +144,20 @@ fn a_refusal_or_a_redirect_names_the_region_too() {
             }
             stream.write_all(head.as_bytes()).expect("it reads");
         });
-        let mut store = ObjectStore::s3(BUCKET, "", &RemoteOptions::new()).expect("the options fit");
+        let mut store =
+            ObjectStore::s3(BUCKET, "", &RemoteOptions::new()).expect("the options fit");
         let backend = &mut Arc::get_mut(&mut store.0).expect("it is new").backend;
         backend.go_to(&format!("http://{address}"), LIMIT);
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime");
         let regional = store.0.backend.regional().expect("no region is given");
-        assert_eq!(runtime.block_on(regional.region()).as_deref(), Some("eu-west-9"), "{status}");
+        assert_eq!(
+            runtime.block_on(regional.region()).as_deref(),
+            Some("eu-west-9"),
+            "{status}"
+        );
         serving.join().expect("it served");
     }
 }
@@ -138,7 +174,9 @@ fn a_region_or_an_endpoint_that_is_given_leaves_nothing_to_ask() -> Result<(), S
     let set = [("AWS_DEFAULT_REGION", "eu-west-1")];
     let of = |set: &[(&str, &str)]| {
         RemoteOptions::from_environment(crate::Service::S3, |name| {
-            set.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+            set.iter()
+                .find(|(known, _)| *known == name)
+                .map(|(_, value)| (*value).to_owned())
         })
     };
     assert!(asks(&of(&[]))? && !asks(&of(&set))?);
@@ -161,7 +199,11 @@ fn without_an_answer_it_goes_on_in_the_default_region() -> Result<(), StoreError
         let rule = FaultRule::always(fault.clone()).of(&["HEAD"]);
         server.faults([rule]);
         // Only the one that hangs waits for so long.
-        let limit = if fault == Fault::Hang { Duration::from_secs(1) } else { LIMIT };
+        let limit = if fault == Fault::Hang {
+            Duration::from_secs(1)
+        } else {
+            LIMIT
+        };
         for _ in 0..2 {
             let store = open_with(&server, limit);
             block_on(read(&store))?;
@@ -180,7 +222,10 @@ fn an_answer_without_a_region_is_not_kept_for_ever() {
     server.faults([FaultRule::always(Fault::Status(404)).of(&["HEAD"])]);
     let store = open(&server);
     let regional = store.0.backend.regional().expect("no region is given");
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
     runtime.block_on(async {
         assert_eq!(regional.region().await, None);
         server.heal();
@@ -219,7 +264,13 @@ fn a_lock_that_is_held_for_ever_does_not_hold_up_others() -> Result<(), StoreErr
     // On a busy machine the server may take longer than the limit.
     for _ in 0..100 {
         block_on(read(&store))?;
-        if store.0.backend.regional().and_then(Regional::store).is_some() {
+        if store
+            .0
+            .backend
+            .regional()
+            .and_then(Regional::store)
+            .is_some()
+        {
             break;
         }
     }
@@ -279,8 +330,13 @@ fn other_text_is_not_taken_for_a_region() {
         (&long, false),
     ] {
         let value = HeaderValue::from_str(text).expect("hyper lets it through");
-        let headers = HeaderMap::from_iter([(http::HeaderName::from_static("x-amz-bucket-region"), value)]);
-        assert_eq!(region_in(&headers).as_deref(), expected.then_some(text), "{text:.20}");
+        let headers =
+            HeaderMap::from_iter([(http::HeaderName::from_static("x-amz-bucket-region"), value)]);
+        assert_eq!(
+            region_in(&headers).as_deref(),
+            expected.then_some(text),
+            "{text:.20}"
+        );
     }
     assert_eq!(region_in(&HeaderMap::new()), None);
 }

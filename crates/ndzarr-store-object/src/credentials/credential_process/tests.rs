@@ -14,10 +14,16 @@ fn command_lines_have_words_and_quotes() {
         ("a \"b", Err(())),
         ("a\\", Err(())),
     ];
-    for (command, expected) in
-        cases.into_iter().filter(|(command, _)| cfg!(not(windows)) || !command.contains('\\'))
+    for (command, expected) in cases
+        .into_iter()
+        .filter(|(command, _)| cfg!(not(windows)) || !command.contains('\\'))
     {
-        let expected = expected.map(|words| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>());
+        let expected = expected.map(|words| {
+            words
+                .iter()
+                .map(|&word| word.to_owned())
+                .collect::<Vec<_>>()
+        });
         assert_eq!(words(command).map_err(|_| ()), expected, "{command}");
     }
 }
@@ -29,27 +35,53 @@ fn a_key_is_used_until_it_expires_if_the_program_fails() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let has_run = folder.path().join("run");
     let now = SystemTime::now();
-    let expires = chrono::DateTime::<chrono::Utc>::from(now + Duration::from_secs(200)).to_rfc3339();
+    let expires =
+        chrono::DateTime::<chrono::Utc>::from(now + Duration::from_secs(200)).to_rfc3339();
     let script = format!(
         "mkdir '{}' || exit 1; echo '{{\"Version\": 1, \"AccessKeyId\": \"i\", \
          \"SecretAccessKey\": \"s\", \"Expiration\": \"{expires}\"}}'",
         has_run.display()
     );
-    let process = CredentialProcess::of_words("the profile", ["sh", "-c", &script].map(str::to_owned).into());
-    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    let process = CredentialProcess::of_words(
+        "the profile",
+        ["sh", "-c", &script].map(str::to_owned).into(),
+    );
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .expect("a runtime");
     runtime.block_on(async {
-        let first = process.fetch().await.map_err(|error| error.what).expect("it prints a key");
+        let first = process
+            .fetch()
+            .await
+            .map_err(|error| error.what)
+            .expect("it prints a key");
         // Half of its time is over.
-        process.cache.cached().lock().await.as_mut().expect("it is cached").fetched = SystemTime::UNIX_EPOCH;
-        let second = process.fetch().await.map_err(|error| error.what).expect("it is valid");
+        process
+            .cache
+            .cached()
+            .lock()
+            .await
+            .as_mut()
+            .expect("it is cached")
+            .fetched = SystemTime::UNIX_EPOCH;
+        let second = process
+            .fetch()
+            .await
+            .map_err(|error| error.what)
+            .expect("it is valid");
         assert!(Arc::ptr_eq(&first, &second));
         let mut cached = process.cache.cached().lock().await;
         let cached = cached.as_mut().expect("it is cached");
-        assert!(cached.is_fresh(SystemTime::now()), "the program is not run for each request");
+        assert!(
+            cached.is_fresh(SystemTime::now()),
+            "the program is not run for each request"
+        );
         cached.fetched = SystemTime::UNIX_EPOCH;
         cached.expires = Some(now);
     });
-    let error = runtime.block_on(process.fetch()).expect_err("it has expired");
+    let error = runtime
+        .block_on(process.fetch())
+        .expect_err("it has expired");
     assert!(error.what.contains("exit status: 1"), "{}", error.what);
 }
 
@@ -71,9 +103,14 @@ fn a_child_that_is_forked_while_the_program_runs_runs_it_itself() {
         path("begun"),
         path("end")
     );
-    let process = CredentialProcess::of_words("the profile", ["sh", "-c", &script].map(str::to_owned).into());
+    let process = CredentialProcess::of_words(
+        "the profile",
+        ["sh", "-c", &script].map(str::to_owned).into(),
+    );
     let fetch = |process: Arc<CredentialProcess>| {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .expect("a runtime");
         runtime.block_on(process.fetch()).is_ok()
     };
     let parent = Arc::clone(&process);
@@ -85,7 +122,9 @@ fn a_child_that_is_forked_while_the_program_runs_runs_it_itself() {
         Fork::Child => {
             let (sender, receiver) = mpsc::channel();
             thread::spawn(move || sender.send(fetch(process)));
-            let has_key = receiver.recv_timeout(Duration::from_secs(20)).unwrap_or_default();
+            let has_key = receiver
+                .recv_timeout(Duration::from_secs(20))
+                .unwrap_or_default();
             std::process::exit(i32::from(!has_key));
         }
         Fork::Parent(child) => child,
@@ -104,15 +143,21 @@ fn credentials_are_fetched_again_before_they_expire() {
     // 1,800,000,000 s after 1970 are 2027-01-15 08:00.
     let hour =
         br#"{"Version":1,"AccessKeyId":"i","SecretAccessKey":"s","Expiration":"2027-01-15T09:00:00Z"}"#;
-    let credential = read_output(hour, now).map_err(|_| ()).expect("it is well-formed");
+    let credential = read_output(hour, now)
+        .map_err(|_| ())
+        .expect("it is well-formed");
     let minutes = |n: u64| now + Duration::from_secs(60 * n);
     assert!(credential.is_fresh(minutes(54)) && !credential.is_fresh(minutes(55)));
     let soon =
         br#"{"Version":1,"AccessKeyId":"i","SecretAccessKey":"s","Expiration":"2027-01-15T09:02:00+01:00"}"#;
-    let credential = read_output(soon, now).map_err(|_| ()).expect("it is well-formed");
+    let credential = read_output(soon, now)
+        .map_err(|_| ())
+        .expect("it is well-formed");
     assert!(credential.is_fresh(now) && !credential.is_fresh(minutes(1)));
     let forever = br#"{"Version":1,"AccessKeyId":"i","SecretAccessKey":"s","SessionToken":"t"}"#;
-    let credential = read_output(forever, now).map_err(|_| ()).expect("it is well-formed");
+    let credential = read_output(forever, now)
+        .map_err(|_| ())
+        .expect("it is well-formed");
     assert!(credential.is_fresh(minutes(1_000_000)));
     assert_eq!(credential.credential.token.as_deref(), Some("t"));
 }
@@ -130,14 +175,23 @@ fn what_is_printed_is_checked_and_not_repeated() {
         r#"{"Version":1,"AccessKeyId":"hidden","SecretAccessKey":"hidden","Expiration":"hidden"}"#,
         r#"{"Version":1,"AccessKeyId":"hidden","SecretAccessKey":"hidden","Expiration":"2026-11-23T00:00:00Z"}"#,
     ] {
-        let error = read_output(text.as_bytes(), now).err().expect("it is wrong");
+        let error = read_output(text.as_bytes(), now)
+            .err()
+            .expect("it is wrong");
         assert!(!error.contains("hidden"), "{error}");
     }
 }
 
 #[cfg(unix)]
 fn shell(script: &str, time: Duration) -> Result<Vec<u8>, String> {
-    run_program(&["sh".to_owned(), "-c".to_owned(), format!("{script} # hidden")], time)
+    run_program(
+        &[
+            "sh".to_owned(),
+            "-c".to_owned(),
+            format!("{script} # hidden"),
+        ],
+        time,
+    )
 }
 
 #[cfg(unix)]
@@ -146,13 +200,28 @@ fn programs_that_hang_fail_or_print_too_much_are_errors_without_secrets() {
     let long = Duration::from_secs(600);
     assert_eq!(shell("printf some", long).as_deref(), Ok(&b"some"[..]));
     // Its standard error is dropped, and it gets no input.
-    assert_eq!(shell("cat; echo hidden >&2; printf a", long).as_deref(), Ok(&b"a"[..]));
+    assert_eq!(
+        shell("cat; echo hidden >&2; printf a", long).as_deref(),
+        Ok(&b"a"[..])
+    );
     for (script, time, part) in [
         ("echo hidden; exit 3", long, "exit status: 3"),
-        ("echo hidden; exec sleep 600", Duration::from_millis(50), "did not end within"),
+        (
+            "echo hidden; exec sleep 600",
+            Duration::from_millis(50),
+            "did not end within",
+        ),
         // It has closed its output, and goes on.
-        ("exec >&-; exec sleep 600", Duration::from_millis(50), "did not end within"),
-        ("while :; do echo hidden; done", long, "more than 65536 bytes"),
+        (
+            "exec >&-; exec sleep 600",
+            Duration::from_millis(50),
+            "did not end within",
+        ),
+        (
+            "while :; do echo hidden; done",
+            long,
+            "more than 65536 bytes",
+        ),
         ("kill -9 $$", long, "signal: 9"),
     ] {
         let error = shell(script, time).expect_err(script);
@@ -160,5 +229,8 @@ fn programs_that_hang_fail_or_print_too_much_are_errors_without_secrets() {
     }
     let words = ["/no/such/program".to_owned(), "hidden".to_owned()];
     let error = run_program(&words, long).expect_err("it does not exist");
-    assert!(error.contains("/no/such/program") && !error.contains("hidden"), "{error}");
+    assert!(
+        error.contains("/no/such/program") && !error.contains("hidden"),
+        "{error}"
+    );
 }

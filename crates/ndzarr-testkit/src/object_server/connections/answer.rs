@@ -14,11 +14,18 @@ pub(crate) struct Answer {
 
 impl Answer {
     pub(crate) fn new(status: u16) -> Self {
-        Self { status, headers: Vec::new(), body: Bytes::new(), head_body_len: None }
+        Self {
+            status,
+            headers: Vec::new(),
+            body: Bytes::new(),
+            head_body_len: None,
+        }
     }
 
     pub(crate) fn xml(status: u16, xml: String) -> Self {
-        Self::new(status).with("Content-Type", "application/xml").with_body(xml)
+        Self::new(status)
+            .with("Content-Type", "application/xml")
+            .with_body(xml)
     }
 
     pub(crate) fn with(mut self, name: &str, value: impl ToString) -> Self {
@@ -38,11 +45,15 @@ impl Answer {
     }
 
     pub(crate) fn header_mut(&mut self, name: &str) -> Option<&mut String> {
-        self.headers.iter_mut().find(|(have, _)| have.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+        self.headers
+            .iter_mut()
+            .find(|(have, _)| have.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value)
     }
 
     pub(crate) fn drop_headers(&mut self, names: &[&str]) {
-        self.headers.retain(|(have, _)| !names.iter().any(|name| have.eq_ignore_ascii_case(name)));
+        self.headers
+            .retain(|(have, _)| !names.iter().any(|name| have.eq_ignore_ascii_case(name)));
     }
 
     /// The head with these lines of framing.
@@ -60,7 +71,10 @@ impl Answer {
     pub(crate) fn content_length(&self) -> String {
         match self.status {
             204 | 304 => String::new(),
-            _ => format!("Content-Length: {}\r\n", self.head_body_len.unwrap_or(self.body.len())),
+            _ => format!(
+                "Content-Length: {}\r\n",
+                self.head_body_len.unwrap_or(self.body.len())
+            ),
         }
     }
 }

@@ -35,7 +35,11 @@ enum Next {
 impl Connection {
     pub(crate) fn new(stream: TcpStream, server: Arc<Server>) -> Option<Self> {
         let id = server.shared.connect(&stream)?;
-        Some(Self { stream: Stream::new(stream, server.shared.ended()), server, id })
+        Some(Self {
+            stream: Stream::new(stream, server.shared.ended()),
+            server,
+            id,
+        })
     }
 
     /// Serves requests until one side closes the connection.
@@ -74,7 +78,12 @@ impl Connection {
             Some(Fault::RedirectTo(url)) => {
                 Answer::new(307).with("Location", format!("{url}{}", request.target))
             }
-            other => service::answer(&server.objects, &request, &body, other.as_ref().and_then(Fault::twist)),
+            other => service::answer(
+                &server.objects,
+                &request,
+                &body,
+                other.as_ref().and_then(Fault::twist),
+            ),
         };
         if let (416, Some(fault)) = (answer.status, &fault) {
             let whole = || {
@@ -90,13 +99,16 @@ impl Connection {
         let is_head = request.method == "HEAD";
         match fault {
             Some(Fault::Lost500) => answer = service::refusal(dialect, 500),
-            Some(Fault::DeniedIfMissing) if answer.status == 404 => answer = service::refusal(dialect, 403),
+            Some(Fault::DeniedIfMissing) if answer.status == 404 => {
+                answer = service::refusal(dialect, 403)
+            }
             _ => {}
         }
         if is_head && answer.head_body_len.is_none() {
             answer = answer.for_head();
         }
-        // A connection that is closed before the request is read to its end is reset, as for `Truncate`.
+        // A connection that is closed before the request is read to its end is reset, as for
+        // `Truncate`.
         if fault != Some(Fault::Truncate) {
             Arrived::finish(&mut self.stream)?;
         }
@@ -184,18 +196,26 @@ impl Connection {
                 head.truncate(head.len() - 2);
                 self.write(&head)?;
                 loop {
-                    self.write("X-Padding: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n".repeat(256).as_bytes())?;
+                    self.write(
+                        "X-Padding: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n"
+                            .repeat(256)
+                            .as_bytes(),
+                    )?;
                 }
             }
             Some(Fault::GzipBomb) => {
                 answer.drop_headers(&["Content-Encoding"]);
-                answer = answer.with("Content-Encoding", "gzip").with_body(Bytes::from(gzip_bomb(8 << 20)));
+                answer = answer
+                    .with("Content-Encoding", "gzip")
+                    .with_body(Bytes::from(gzip_bomb(8 << 20)));
                 framing = answer.content_length();
             }
             _ => {}
         }
         let head = answer.head(&framing);
-        let (most, last) = answer.body.split_at(answer.body.len().saturating_sub(PIECE));
+        let (most, last) = answer
+            .body
+            .split_at(answer.body.len().saturating_sub(PIECE));
         if most.is_empty() {
             return self.end(in_flight, &[&head, last]);
         }
@@ -204,8 +224,8 @@ impl Connection {
         self.end(in_flight, &[last])
     }
 
-    /// Sends the last bytes of an answer. A client that has received them may look at the counts, so they
-    /// are updated first.
+    /// Sends the last bytes of an answer. A client that has received them may look at the counts,
+    /// so they are updated first.
     fn end(&mut self, in_flight: InFlight<'_>, parts: &[&[u8]]) -> io::Result<Next> {
         drop(in_flight);
         for part in parts {
@@ -230,7 +250,8 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        // The other handle of the socket is closed first: closing the last one resets the connection.
+        // The other handle of the socket is closed first: closing the last one resets the
+        // connection.
         self.server.shared.disconnect(self.id);
     }
 }

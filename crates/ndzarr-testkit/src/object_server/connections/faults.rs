@@ -70,8 +70,8 @@ pub enum Fault {
     EndlessList,
     /// A body of 8 MiB, marked as gzip, that inflates to 1.3 GB.
     GzipBomb,
-    /// The first key of an erasure of several is refused with this code, inside an answer whose status is
-    /// that of success.
+    /// The first key of an erasure of several is refused with this code, inside an answer whose
+    /// status is that of success.
     RefusedInside(&'static str),
     /// 416 does not state the size of the value, as from lighttpd.
     NoSize,
@@ -113,8 +113,8 @@ impl Fault {
         }
     }
 
-    /// The answer to a range outside of a value, which the service answers with `refusal`. `whole` answers
-    /// the request without its range.
+    /// The answer to a range outside of a value, which the service answers with `refusal`. `whole`
+    /// answers the request without its range.
     pub(crate) fn outside(&self, refusal: Answer, whole: impl FnOnce() -> Answer) -> Answer {
         match self {
             Self::NoSize => {
@@ -127,12 +127,19 @@ impl Fault {
                 let size = part.body.len();
                 part.status = 206;
                 // Of an empty value: `0--1/0`.
-                let last = size.checked_sub(1).map_or("-1".to_owned(), |last| last.to_string());
-                part.with("Content-Range", format!("bytes {size}-{last}/{size}")).with_body("")
+                let last = size
+                    .checked_sub(1)
+                    .map_or("-1".to_owned(), |last| last.to_string());
+                part.with("Content-Range", format!("bytes {size}-{last}/{size}"))
+                    .with_body("")
             }
             Self::WholeIfEmpty => {
                 let whole = whole();
-                if whole.body.is_empty() { whole } else { refusal }
+                if whole.body.is_empty() {
+                    whole
+                } else {
+                    refusal
+                }
             }
             _ => refusal,
         }
@@ -153,7 +160,8 @@ pub struct FaultRule {
     /// The faults of which one is chosen.
     faults: Vec<Fault>,
     every: u64,
-    /// Chooses each request with the probability 1 / `every`. Otherwise each `every`th request is chosen.
+    /// Chooses each request with the probability 1 / `every`. Otherwise each `every`th request is
+    /// chosen.
     random: Option<Random>,
     methods: &'static [&'static str],
     only_if: Option<Arc<Condition>>,
@@ -182,7 +190,11 @@ impl FaultRule {
     pub fn at_random(seed: &str, n: u64, faults: impl Into<Vec<Fault>>) -> Self {
         let faults = faults.into();
         assert!(!faults.is_empty(), "there is a fault to choose");
-        Self { faults, random: Some(Random::seeded(seed)), ..Self::every(n, Fault::Reset) }
+        Self {
+            faults,
+            random: Some(Random::seeded(seed)),
+            ..Self::every(n, Fault::Reset)
+        }
     }
 
     /// The fault at all requests.
@@ -220,7 +232,10 @@ impl FaultRule {
         }
         self.n_matched += 1;
         let (is_due, index) = match &mut self.random {
-            Some(random) => (random.below(self.every) == 0, random.below(self.faults.len() as u64)),
+            Some(random) => (
+                random.below(self.every) == 0,
+                random.below(self.faults.len() as u64),
+            ),
             None => (self.n_matched.is_multiple_of(self.every), 0),
         };
         if !is_due {

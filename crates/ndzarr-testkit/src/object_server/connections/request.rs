@@ -25,7 +25,10 @@ pub struct Request {
 impl Request {
     /// The first header of this name, in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(have, _)| have == name).map(|(_, value)| value.as_str())
+        self.headers
+            .iter()
+            .find(|(have, _)| have == name)
+            .map(|(_, value)| value.as_str())
     }
 
     /// The path, decoded, without the slash in front.
@@ -36,26 +39,36 @@ impl Request {
 
     /// The value of a parameter of the query, decoded; empty for one without `=`.
     pub fn query(&self, name: &str) -> Option<String> {
-        self.parameters().find_map(|(have, value)| (have == name).then_some(value))
+        self.parameters()
+            .find_map(|(have, value)| (have == name).then_some(value))
     }
 
     /// The parameters of the query.
     pub(crate) fn parameters(&self) -> impl Iterator<Item = (String, String)> + '_ {
         let query = self.target.split_once('?').map_or("", |(_, query)| query);
-        query.split('&').filter(|pair| !pair.is_empty()).filter_map(|pair| {
-            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            Some((decoded(name, Plus::IsBlank)?, decoded(value, Plus::IsBlank)?))
-        })
+        query
+            .split('&')
+            .filter(|pair| !pair.is_empty())
+            .filter_map(|pair| {
+                let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+                Some((
+                    decoded(name, Plus::IsBlank)?,
+                    decoded(value, Plus::IsBlank)?,
+                ))
+            })
     }
 
     /// Removes headers.
     pub(crate) fn drop_headers(&mut self, names: &[&str]) {
-        self.headers.retain(|(name, _)| !names.contains(&name.as_str()));
+        self.headers
+            .retain(|(name, _)| !names.contains(&name.as_str()));
     }
 
     /// Removes a parameter of the query.
     pub(crate) fn drop_parameter(&mut self, name: &str) {
-        let Some((path, query)) = self.target.split_once('?') else { return };
+        let Some((path, query)) = self.target.split_once('?') else {
+            return;
+        };
         let is_other = |pair: &&str| pair.split('=').next() != Some(name);
         let rest: Vec<&str> = query.split('&').filter(is_other).collect();
         self.target = format!("{path}?{}", rest.join("&"));
@@ -74,7 +87,11 @@ impl Request {
                 Some((name.to_ascii_lowercase(), value.trim().to_owned()))
             })
             .collect::<Option<_>>()?;
-        Some(Self { method, target, headers })
+        Some(Self {
+            method,
+            target,
+            headers,
+        })
     }
 }
 
@@ -109,8 +126,8 @@ pub(crate) struct Arrived {
 }
 
 impl Arrived {
-    /// Reads a request but for its last byte: a connection closed with that byte unread is reset, and
-    /// std has no other way to reset one. `None` at the end of the connection.
+    /// Reads a request but for its last byte: a connection closed with that byte unread is reset,
+    /// and std has no other way to reset one. `None` at the end of the connection.
     ///
     /// # Errors
     ///
@@ -120,10 +137,17 @@ impl Arrived {
         let head_len = loop {
             let len_before = bytes.len();
             if peek(stream, &mut bytes, STEP)? == 0 {
-                return if len_before == 0 { Ok(None) } else { Err(ErrorKind::UnexpectedEof.into()) };
+                return if len_before == 0 {
+                    Ok(None)
+                } else {
+                    Err(ErrorKind::UnexpectedEof.into())
+                };
             }
             let from = len_before.saturating_sub(3);
-            if let Some(at) = bytes[from..].windows(4).position(|four| four == b"\r\n\r\n") {
+            if let Some(at) = bytes[from..]
+                .windows(4)
+                .position(|four| four == b"\r\n\r\n")
+            {
                 let head_len = from + at + 4;
                 bytes.truncate(head_len);
                 stream.read_exact(&mut bytes[len_before..head_len - 1])?;
@@ -143,14 +167,27 @@ impl Arrived {
             None => 0,
         };
         if !chunked && byte_len == 0 {
-            return Ok(Some(Self { request, body: Bytes::new() }));
+            return Ok(Some(Self {
+                request,
+                body: Bytes::new(),
+            }));
         }
-        if request.header("expect").is_some_and(|value| value.eq_ignore_ascii_case("100-continue")) {
+        if request
+            .header("expect")
+            .is_some_and(|value| value.eq_ignore_ascii_case("100-continue"))
+        {
             io::Write::write_all(stream, b"HTTP/1.1 100 Continue\r\n\r\n")?;
         }
         Self::finish(stream)?;
-        let body = if chunked { chunked_body(stream)? } else { body_of(stream, byte_len)? };
-        Ok(Some(Self { request, body: body.into() }))
+        let body = if chunked {
+            chunked_body(stream)?
+        } else {
+            body_of(stream, byte_len)?
+        };
+        Ok(Some(Self {
+            request,
+            body: body.into(),
+        }))
     }
 
     /// Reads the last byte.
@@ -159,7 +196,8 @@ impl Arrived {
     }
 }
 
-/// Appends the bytes that have arrived, at most `max_len`, without consuming them. Returns their number.
+/// Appends the bytes that have arrived, at most `max_len`, without consuming them. Returns their
+/// number.
 fn peek(stream: &Stream, bytes: &mut Vec<u8>, max_len: usize) -> io::Result<usize> {
     let len_before = bytes.len();
     bytes.resize(len_before + max_len, 0);
@@ -205,7 +243,11 @@ fn chunked_body(stream: &mut Stream) -> io::Result<Vec<u8>> {
     // No client of ours sends trailers: an empty line follows.
     let mut end = [0; 1];
     stream.read_exact(&mut end)?;
-    if &end == b"\r" { Ok(body) } else { Err(ErrorKind::InvalidData.into()) }
+    if &end == b"\r" {
+        Ok(body)
+    } else {
+        Err(ErrorKind::InvalidData.into())
+    }
 }
 
 fn line(stream: &mut Stream) -> io::Result<String> {

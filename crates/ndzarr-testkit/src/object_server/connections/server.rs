@@ -18,12 +18,17 @@ pub(crate) type Hook = Arc<dyn Fn(&Request) + Send + Sync>;
 
 impl Server {
     pub(crate) fn hook(&self) -> Option<Hook> {
-        self.hook.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.hook
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 }
 
 impl std::fmt::Debug for Server {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Server").field("shared", &self.shared).finish_non_exhaustive()
+        f.debug_struct("Server")
+            .field("shared", &self.shared)
+            .finish_non_exhaustive()
     }
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// The interval at which a waiting call checks if the server has ended. On real systems the end of the
-/// connection wakes the call; under wine it does not.
+/// The interval at which a waiting call checks if the server has ended. On real systems the end of
+/// the connection wakes the call; under wine it does not.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 pub(crate) struct Stream {

@@ -103,11 +103,14 @@ impl Shared {
         Arc::clone(&self.lock().ended)
     }
 
-    /// Counts a request, and chooses its fault. It is in flight until what is returned is dropped: before the
-    /// client has the whole answer, after which it may send the next one.
+    /// Counts a request, and chooses its fault. It is in flight until what is returned is dropped:
+    /// before the client has the whole answer, after which it may send the next one.
     pub(crate) fn begin(&self, request: &Request, body_len: usize) -> InFlight<'_> {
         let mut state = self.lock();
-        let fault = state.rules.iter_mut().find_map(|rule| rule.fault_for(request));
+        let fault = state
+            .rules
+            .iter_mut()
+            .find_map(|rule| rule.fault_for(request));
         state.traffic.requests += 1;
         state.traffic.faults += u64::from(fault.is_some());
         state.in_flight += 1;
@@ -117,13 +120,23 @@ impl Shared {
             state.first += 1;
         }
         let number = state.first + state.requests.len() as u64;
-        let met = Met { request: request.clone(), body_len, fault: fault.clone(), status: None };
+        let met = Met {
+            request: request.clone(),
+            body_len,
+            fault: fault.clone(),
+            status: None,
+        };
         state.requests.push_back(met);
         self.changed.notify_all();
-        InFlight { shared: self, number, fault }
+        InFlight {
+            shared: self,
+            number,
+            fault,
+        }
     }
 
-    /// Waits for the latency and while requests are held. Returns `false` once the server has ended.
+    /// Waits for the latency and while requests are held. Returns `false` once the server has
+    /// ended.
     pub(crate) fn delay(&self) -> bool {
         let latency = self.lock().latency;
         if !latency.is_zero() && !self.sleep(latency) {
@@ -132,8 +145,9 @@ impl Shared {
         let mut state = self.lock();
         state.n_held += 1;
         self.changed.notify_all();
-        let state =
-            self.changed.wait_while(state, |state| state.held && !state.ended.load(Ordering::Relaxed));
+        let state = self.changed.wait_while(state, |state| {
+            state.held && !state.ended.load(Ordering::Relaxed)
+        });
         let mut state = state.unwrap_or_else(PoisonError::into_inner);
         state.n_held -= 1;
         !state.ended.load(Ordering::Relaxed)
@@ -141,9 +155,14 @@ impl Shared {
 
     /// Sleeps, but not past the end of the server. Returns `false` once it has ended.
     pub(crate) fn sleep(&self, time: Duration) -> bool {
-        let state =
-            self.changed.wait_timeout_while(self.lock(), time, |state| !state.ended.load(Ordering::Relaxed));
-        !state.unwrap_or_else(PoisonError::into_inner).0.ended.load(Ordering::Relaxed)
+        let state = self.changed.wait_timeout_while(self.lock(), time, |state| {
+            !state.ended.load(Ordering::Relaxed)
+        });
+        !state
+            .unwrap_or_else(PoisonError::into_inner)
+            .0
+            .ended
+            .load(Ordering::Relaxed)
     }
 
     pub(crate) fn sent(&self, byte_len: usize) {
@@ -161,7 +180,10 @@ impl Shared {
     pub(crate) fn forget(&self) {
         let mut state = self.lock();
         let in_flight = state.in_flight;
-        state.traffic = Traffic { most_in_flight: in_flight, ..Traffic::default() };
+        state.traffic = Traffic {
+            most_in_flight: in_flight,
+            ..Traffic::default()
+        };
         state.first += state.requests.len() as u64;
         state.requests.clear();
     }
@@ -180,10 +202,9 @@ impl Shared {
     }
 
     pub(crate) fn wait_held(&self, n: usize) {
-        drop(
-            self.changed
-                .wait_while(self.lock(), |state| state.n_held < n && !state.ended.load(Ordering::Relaxed)),
-        );
+        drop(self.changed.wait_while(self.lock(), |state| {
+            state.n_held < n && !state.ended.load(Ordering::Relaxed)
+        }));
     }
 }
 
@@ -197,7 +218,10 @@ pub(crate) struct InFlight<'s> {
 impl InFlight<'_> {
     pub(crate) fn answered(&self, status: u16) {
         let mut state = self.shared.lock();
-        let at = self.number.checked_sub(state.first).and_then(|at| usize::try_from(at).ok());
+        let at = self
+            .number
+            .checked_sub(state.first)
+            .and_then(|at| usize::try_from(at).ok());
         if let Some(met) = at.and_then(|at| state.requests.get_mut(at)) {
             met.status = Some(status);
         }

@@ -7,7 +7,9 @@ use crate::object_server::connections::faults::Twist;
 use crate::object_server::connections::request::Request;
 use crate::object_server::dialects::dates::http_date;
 use crate::object_server::dialects::listing::{Entry, From, Wanted, hidden, page, unhidden};
-use crate::object_server::dialects::range::{Selected, Suffixes, Verdict, matches, read_conditions, select};
+use crate::object_server::dialects::range::{
+    Selected, Suffixes, Verdict, matches, read_conditions, select,
+};
 use crate::object_server::dialects::xml::{contents, element, unescaped};
 use crate::object_server::stored::objects::{Object, Objects, State, Upload};
 
@@ -24,13 +26,34 @@ struct Call<'r> {
 }
 
 /// Answers a request.
-pub(crate) fn answer(objects: &Objects, request: &Request, body: &Bytes, twist: Option<Twist>) -> Answer {
-    let Some(path) = request.path() else { return error(400, "InvalidUri") };
-    let path = path.strip_prefix(ACCOUNT).and_then(|rest| rest.strip_prefix('/')).unwrap_or(&path);
+pub(crate) fn answer(
+    objects: &Objects,
+    request: &Request,
+    body: &Bytes,
+    twist: Option<Twist>,
+) -> Answer {
+    let Some(path) = request.path() else {
+        return error(400, "InvalidUri");
+    };
+    let path = path
+        .strip_prefix(ACCOUNT)
+        .and_then(|rest| rest.strip_prefix('/'))
+        .unwrap_or(&path);
     let (container, name) = path.split_once('/').unwrap_or((path, ""));
-    let call = Call { objects, request, body, container: container.to_owned(), name: name.to_owned(), twist };
+    let call = Call {
+        objects,
+        request,
+        body,
+        container: container.to_owned(),
+        name: name.to_owned(),
+        twist,
+    };
     let answer = call.answer();
-    if request.method == "HEAD" { answer.for_head() } else { answer }
+    if request.method == "HEAD" {
+        answer.for_head()
+    } else {
+        answer
+    }
 }
 
 /// An error as the service words it, with its code also in a header.
@@ -41,7 +64,9 @@ pub(crate) fn error(status: u16, code: &str) -> Answer {
 }
 
 fn common(answer: Answer) -> Answer {
-    answer.with("x-ms-request-id", "9b1a2c3d-0000-0000-0000-000000000000").with("x-ms-version", "2023-11-03")
+    answer
+        .with("x-ms-request-id", "9b1a2c3d-0000-0000-0000-000000000000")
+        .with("x-ms-version", "2023-11-03")
 }
 
 impl Call<'_> {
@@ -72,7 +97,11 @@ impl Call<'_> {
 
     fn get(&self) -> Answer {
         let state = self.objects.lock();
-        let Some(object) = state.buckets.get(&self.container).and_then(|blobs| blobs.get(&self.name)) else {
+        let Some(object) = state
+            .buckets
+            .get(&self.container)
+            .and_then(|blobs| blobs.get(&self.name))
+        else {
             return error(404, "BlobNotFound");
         };
         match read_conditions(self.request, object) {
@@ -81,14 +110,20 @@ impl Call<'_> {
             Verdict::Holds => {}
         }
         let size = object.data.len();
-        let range = self.request.header("x-ms-range").or(self.request.header("range"));
+        let range = self
+            .request
+            .header("x-ms-range")
+            .or(self.request.header("range"));
         match select(range, size, Suffixes::Unsupported) {
             Err(()) => error(400, "InvalidHeaderValue"),
             Ok(Selected::Nothing) => {
                 error(416, "InvalidRange").with("Content-Range", format!("bytes */{size}"))
             }
             Ok(Selected::Part(range)) => head(object, 206)
-                .with("Content-Range", format!("bytes {}-{}/{size}", range.start, range.end - 1))
+                .with(
+                    "Content-Range",
+                    format!("bytes {}-{}/{size}", range.start, range.end - 1),
+                )
                 .with_body(object.data.slice(range)),
             Ok(Selected::Whole) => head(object, 200).with_body(object.data.clone()),
         }
@@ -104,11 +139,22 @@ impl Call<'_> {
 
     /// Stores a value on the conditions of the request.
     fn store(&self, state: &mut State, data: Bytes) -> Answer {
-        let Some(headers) = self.stored_headers() else { return error(400, "InvalidMetadata") };
-        let existing = state.buckets.get(&self.container).and_then(|blobs| blobs.get(&self.name));
-        match (self.request.header("if-none-match"), self.request.header("if-match"), existing) {
+        let Some(headers) = self.stored_headers() else {
+            return error(400, "InvalidMetadata");
+        };
+        let existing = state
+            .buckets
+            .get(&self.container)
+            .and_then(|blobs| blobs.get(&self.name));
+        match (
+            self.request.header("if-none-match"),
+            self.request.header("if-match"),
+            existing,
+        ) {
             (Some("*"), _, Some(_)) => return error(409, "BlobAlreadyExists"),
-            (Some(tags), _, Some(blob)) if matches(tags, &blob.etag) => return error(412, "ConditionNotMet"),
+            (Some(tags), _, Some(blob)) if matches(tags, &blob.etag) => {
+                return error(412, "ConditionNotMet");
+            }
             (_, Some(_), None) => return error(412, "ConditionNotMet"),
             (_, Some(tags), Some(blob)) if !matches(tags, &blob.etag) => {
                 return error(412, "ConditionNotMet");
@@ -120,24 +166,33 @@ impl Call<'_> {
             .with("ETag", &blob.etag)
             .with("Last-Modified", http_date(blob.modified))
             .with("x-ms-request-server-encrypted", "true");
-        state.buckets.entry(self.container.clone()).or_default().insert(self.name.clone(), blob);
+        state
+            .buckets
+            .entry(self.container.clone())
+            .or_default()
+            .insert(self.name.clone(), blob);
         answer
     }
 
-    /// The headers of a write that come back with the value. `None` if metadata has a name that is no C#
-    /// identifier.
+    /// The headers of a write that come back with the value. `None` if metadata has a name that is
+    /// no C# identifier.
     fn stored_headers(&self) -> Option<Vec<(String, String)>> {
         let mut stored = Vec::new();
         for (name, value) in &self.request.headers {
             if let Some(word) = name.strip_prefix("x-ms-meta-") {
                 let is_word = !word.is_empty()
                     && !word.starts_with(|first: char| first.is_ascii_digit())
-                    && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+                    && word
+                        .bytes()
+                        .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
                 if !is_word {
                     return None;
                 }
                 stored.push((name.clone(), value.clone()));
-            } else if let Some(name) = name.strip_prefix("x-ms-blob-").filter(|name| *name != "type") {
+            } else if let Some(name) = name
+                .strip_prefix("x-ms-blob-")
+                .filter(|name| *name != "type")
+            {
                 stored.push((name.to_owned(), value.clone()));
             }
         }
@@ -154,7 +209,9 @@ impl Call<'_> {
         };
         match (blobs.get(name), if_match) {
             (None, _) => return error(404, "BlobNotFound"),
-            (Some(blob), Some(tags)) if !matches(tags, &blob.etag) => return error(412, "ConditionNotMet"),
+            (Some(blob), Some(tags)) if !matches(tags, &blob.etag) => {
+                return error(412, "ConditionNotMet");
+            }
             (Some(blob), _) if blob.is_folder() => return error(409, "DirectoryIsNotEmpty"),
             _ => blobs.remove(name),
         };
@@ -163,22 +220,37 @@ impl Call<'_> {
 
     /// "Blob Batch": requests in a multipart body, answers likewise.
     fn batch(&self) -> Answer {
-        let boundary = self.request.header("content-type").and_then(|kind| kind.split_once("boundary="));
+        let boundary = self
+            .request
+            .header("content-type")
+            .and_then(|kind| kind.split_once("boundary="));
         let (Some((_, boundary)), Ok(body)) = (boundary, std::str::from_utf8(self.body)) else {
             return error(400, "InvalidInput");
         };
         let parts: Vec<&str> = body.split(&format!("--{boundary}")).skip(1).collect();
-        let Some((&"--\r\n" | &"--", parts)) = parts.split_last() else { return error(400, "InvalidInput") };
+        let Some((&"--\r\n" | &"--", parts)) = parts.split_last() else {
+            return error(400, "InvalidInput");
+        };
         if parts.is_empty() || parts.len() > 256 {
             return error(400, "InvalidInput");
         }
         let mut answers = String::new();
         for part in parts {
-            let id = part.lines().find_map(|line| line.strip_prefix("Content-ID: ")).unwrap_or_default();
-            let target =
-                part.lines().find_map(|line| line.strip_prefix("DELETE ")?.strip_suffix(" HTTP/1.1"));
-            let Some(target) = target else { return error(400, "InvalidInput") };
-            let request = Request { method: "DELETE".into(), target: target.to_owned(), headers: Vec::new() };
+            let id = part
+                .lines()
+                .find_map(|line| line.strip_prefix("Content-ID: "))
+                .unwrap_or_default();
+            let target = part
+                .lines()
+                .find_map(|line| line.strip_prefix("DELETE ")?.strip_suffix(" HTTP/1.1"));
+            let Some(target) = target else {
+                return error(400, "InvalidInput");
+            };
+            let request = Request {
+                method: "DELETE".into(),
+                target: target.to_owned(),
+                headers: Vec::new(),
+            };
             let inner = match self.twist {
                 Some(Twist::RefusedInside(code)) if answers.is_empty() => error(503, code),
                 _ => answer_one(self, &request),
@@ -207,19 +279,28 @@ impl Call<'_> {
             headers: Vec::new(),
             parts: Default::default(),
         });
-        upload.parts.insert(block, (self.body.clone(), String::new()));
+        upload
+            .parts
+            .insert(block, (self.body.clone(), String::new()));
         common(Answer::new(201))
     }
 
     fn put_block_list(&self) -> Answer {
-        let Ok(body) = std::str::from_utf8(self.body) else { return error(400, "InvalidXmlDocument") };
+        let Ok(body) = std::str::from_utf8(self.body) else {
+            return error(400, "InvalidXmlDocument");
+        };
         let mut state = self.objects.lock();
         let id = format!("{}/{}", self.container, self.name);
         let mut whole = Vec::new();
         let names = [contents(body, "Uncommitted"), contents(body, "Latest")].concat();
         for name in names {
-            let block = state.uploads.get(&id).and_then(|upload| upload.parts.get(&unescaped(name)));
-            let Some((data, _)) = block else { return error(400, "InvalidBlockList") };
+            let block = state
+                .uploads
+                .get(&id)
+                .and_then(|upload| upload.parts.get(&unescaped(name)));
+            let Some((data, _)) = block else {
+                return error(400, "InvalidBlockList");
+            };
             whole.extend_from_slice(data);
         }
         let answer = self.store(&mut state, whole.into());
@@ -242,17 +323,27 @@ impl Call<'_> {
                 _ => return error(400, "OutOfRangeQueryParameterValue"),
             },
         };
-        let Some(name) = unhidden(&marker) else { return error(400, "InvalidMarker") };
+        let Some(name) = unhidden(&marker) else {
+            return error(400, "InvalidMarker");
+        };
         let first = query("startFrom");
         let from = match (name.as_str(), first.as_str()) {
             ("", "") => From::Start,
             ("", first) => From::AtKey(first),
             (name, _) => From::AfterEntry(name),
         };
-        let wanted = Wanted { prefix: &prefix, delimiter: &delimiter, from, page_len };
+        let wanted = Wanted {
+            prefix: &prefix,
+            delimiter: &delimiter,
+            from,
+            page_len,
+        };
         let blobs = state.buckets.get(&self.container);
         let (mut entries, more) = blobs.map_or((Vec::new(), false), |blobs| page(blobs, &wanted));
-        let mut next = entries.last().filter(|_| more).map(|last| hidden(last.name()));
+        let mut next = entries
+            .last()
+            .filter(|_| more)
+            .map(|last| hidden(last.name()));
         if self.twist == Some(Twist::EndlessList) {
             entries.clear();
             next = Some(hidden(&(name.clone() + "~")));
@@ -260,7 +351,9 @@ impl Call<'_> {
         let mut blobs = String::new();
         for entry in entries {
             blobs += &match entry {
-                Entry::Prefix(name) => format!("<BlobPrefix>{}</BlobPrefix>", element("Name", name)),
+                Entry::Prefix(name) => {
+                    format!("<BlobPrefix>{}</BlobPrefix>", element("Name", name))
+                }
                 Entry::Object(name, blob) => format!(
                     "<Blob>{}<Properties>{}{}{}{}{}<BlobType>BlockBlob</BlobType></Properties></Blob>",
                     element("Name", name),
@@ -269,7 +362,11 @@ impl Call<'_> {
                     element("Etag", blob.etag.trim_matches('"')),
                     element("Content-Length", blob.data.len()),
                     element("Content-Type", "application/octet-stream"),
-                    if blob.is_folder() { element("ResourceType", "directory") } else { String::new() },
+                    if blob.is_folder() {
+                        element("ResourceType", "directory")
+                    } else {
+                        String::new()
+                    },
                 ),
             };
         }

@@ -2,14 +2,19 @@
 //! writes, so that tests repeat.
 
 const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
-const MONTHS: [&str; 12] =
-    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+const MONTHS: [&str; 12] = [
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+];
 
 /// Seconds since 1970 as in RFC 9110: `Sun, 06 Nov 1994 08:49:37 GMT`.
 pub(crate) fn http_date(seconds: u64) -> String {
     let (year, month, day) = date(seconds / 86_400);
     let weekday = DAYS[(seconds / 86_400 % 7) as usize];
-    format!("{weekday}, {day:02} {} {year:04} {} GMT", MONTHS[month as usize - 1], time(seconds))
+    format!(
+        "{weekday}, {day:02} {} {year:04} {} GMT",
+        MONTHS[month as usize - 1],
+        time(seconds)
+    )
 }
 
 /// Seconds since 1970 as in ISO 8601: `1994-11-06T08:49:37.000Z`.
@@ -25,15 +30,25 @@ pub(crate) fn parse_http_date(text: &str) -> Option<u64> {
     let month = words.next()?;
     let month = MONTHS.iter().position(|name| *name == month)? as u64 + 1;
     let year: u64 = words.next()?.parse().ok()?;
-    let mut parts = words.next()?.split(':').map(|part| part.parse::<u64>().ok());
+    let mut parts = words
+        .next()?
+        .split(':')
+        .map(|part| part.parse::<u64>().ok());
     let seconds = parts.next()?? * 3600 + parts.next()?? * 60 + parts.next()??;
-    let days =
-        (1970..year).map(days_of).sum::<u64>() + (1..month).map(|m| days_in(year, m)).sum::<u64>() + day - 1;
+    let days = (1970..year).map(days_of).sum::<u64>()
+        + (1..month).map(|m| days_in(year, m)).sum::<u64>()
+        + day
+        - 1;
     Some(days * 86_400 + seconds)
 }
 
 fn time(seconds: u64) -> String {
-    format!("{:02}:{:02}:{:02}", seconds / 3600 % 24, seconds / 60 % 60, seconds % 60)
+    format!(
+        "{:02}:{:02}:{:02}",
+        seconds / 3600 % 24,
+        seconds / 60 % 60,
+        seconds % 60
+    )
 }
 
 fn date(mut days: u64) -> (u64, u64, u64) {

@@ -48,9 +48,12 @@ pub(crate) fn page<'b>(bucket: &'b Bucket, wanted: &Wanted<'_>) -> (Vec<Entry<'b
         From::Start => "",
         From::AfterKey(name) | From::AtKey(name) | From::AfterEntry(name) => name,
     };
-    for (key, object) in bucket.range::<str, _>((Bound::Included(first.max(wanted.prefix)), Bound::Unbounded))
+    for (key, object) in
+        bucket.range::<str, _>((Bound::Included(first.max(wanted.prefix)), Bound::Unbounded))
     {
-        let Some(rest) = key.strip_prefix(wanted.prefix) else { break };
+        let Some(rest) = key.strip_prefix(wanted.prefix) else {
+            break;
+        };
         let entry = match rest.find(wanted.delimiter) {
             Some(at) if !wanted.delimiter.is_empty() => {
                 Entry::Prefix(&key[..wanted.prefix.len() + at + wanted.delimiter.len()])
@@ -62,7 +65,11 @@ pub(crate) fn page<'b>(bucket: &'b Bucket, wanted: &Wanted<'_>) -> (Vec<Entry<'b
             From::AfterKey(after) => key == after,
             From::AfterEntry(after) => entry.name() == after,
         };
-        if is_before || entries.last().is_some_and(|last| last.name() == entry.name()) {
+        if is_before
+            || entries
+                .last()
+                .is_some_and(|last| last.name() == entry.name())
+        {
             continue;
         }
         if entries.len() == wanted.page_len {
@@ -80,8 +87,15 @@ pub(crate) fn hidden(name: &str) -> String {
 
 /// The reverse of [`hidden`].
 pub(crate) fn unhidden(token: &str) -> Option<String> {
-    let digit = |byte: &u8| char::from(*byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    let digit = |byte: &u8| {
+        char::from(*byte)
+            .to_digit(16)
+            .and_then(|digit| u8::try_from(digit).ok())
+    };
     let (pairs, rest) = token.as_bytes().as_chunks::<2>();
-    let bytes: Option<Vec<u8>> = pairs.iter().map(|[a, b]| Some(digit(a)? * 16 + digit(b)?)).collect();
+    let bytes: Option<Vec<u8>> = pairs
+        .iter()
+        .map(|[a, b]| Some(digit(a)? * 16 + digit(b)?))
+        .collect();
     String::from_utf8(bytes.filter(|_| rest.is_empty())?).ok()
 }

@@ -10,7 +10,12 @@ use crate::object_server::dialects::{azure, web, xml_api};
 use crate::object_server::stored::objects::Objects;
 
 /// Answers a request.
-pub(crate) fn answer(objects: &Objects, request: &Request, body: &Bytes, twist: Option<Twist>) -> Answer {
+pub(crate) fn answer(
+    objects: &Objects,
+    request: &Request,
+    body: &Bytes,
+    twist: Option<Twist>,
+) -> Answer {
     match objects.dialect() {
         Dialect::S3 | Dialect::Gcs => xml_api::answer(objects, request, body, twist),
         Dialect::Azure => azure::answer(objects, request, body, twist),

@@ -1,5 +1,5 @@
-//! A web server of files that answers as nginx does: values can only be read, and the lists of folders
-//! are for people.
+//! A web server of files that answers as nginx does: values can only be read, and the lists of
+//! folders are for people.
 
 use crate::object_server::connections::answer::Answer;
 use crate::object_server::connections::request::Request;
@@ -14,17 +14,26 @@ pub(crate) fn answer(objects: &Objects, request: &Request) -> Answer {
         (_, None) => error(400),
         _ => error(405),
     };
-    if request.method == "HEAD" { answer.for_head() } else { answer }
+    if request.method == "HEAD" {
+        answer.for_head()
+    } else {
+        answer
+    }
 }
 
 pub(crate) fn error(status: u16) -> Answer {
-    Answer::new(status).with("Content-Type", "text/html").with_body(format!("<html>{status}</html>"))
+    Answer::new(status)
+        .with("Content-Type", "text/html")
+        .with_body(format!("<html>{status}</html>"))
 }
 
 fn get(objects: &Objects, request: &Request, path: &str) -> Answer {
     let state = objects.lock();
     let files = state.buckets.get(BUCKET);
-    let is_below = |key: &String| key.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'));
+    let is_below = |key: &String| {
+        key.strip_prefix(path)
+            .is_some_and(|rest| rest.starts_with('/'))
+    };
     let Some(file) = files.and_then(|files| files.get(path)) else {
         let mut keys = files.into_iter().flat_map(|files| files.keys());
         return match path {
@@ -46,9 +55,14 @@ fn get(objects: &Objects, request: &Request, path: &str) -> Answer {
     let size = file.data.len();
     match select(request.header("range"), size, Suffixes::Supported) {
         // nginx serves all of an empty file.
-        Ok(Selected::Nothing) if size > 0 => error(416).with("Content-Range", format!("bytes */{size}")),
+        Ok(Selected::Nothing) if size > 0 => {
+            error(416).with("Content-Range", format!("bytes */{size}"))
+        }
         Ok(Selected::Part(range)) => head(file, 206)
-            .with("Content-Range", format!("bytes {}-{}/{size}", range.start, range.end - 1))
+            .with(
+                "Content-Range",
+                format!("bytes {}-{}/{size}", range.start, range.end - 1),
+            )
             .with_body(file.data.slice(range)),
         _ => head(file, 200).with_body(file.data.clone()),
     }
@@ -56,7 +70,9 @@ fn get(objects: &Objects, request: &Request, path: &str) -> Answer {
 
 /// A folder, for people.
 fn listing() -> Answer {
-    Answer::new(200).with("Content-Type", "text/html").with_body("<html>Index of</html>")
+    Answer::new(200)
+        .with("Content-Type", "text/html")
+        .with_body("<html>Index of</html>")
 }
 
 fn head(file: &Object, status: u16) -> Answer {

@@ -47,10 +47,12 @@ pub(crate) fn unescaped(text: &str) -> String {
     while let Some((before, after)) = rest.split_once('&') {
         out.push_str(before);
         let (entity, after) = after.split_once(';').unwrap_or((after, ""));
-        let code = entity.strip_prefix('#').map(|code| match code.strip_prefix('x') {
-            Some(hex) => u32::from_str_radix(hex, 16),
-            None => code.parse(),
-        });
+        let code = entity
+            .strip_prefix('#')
+            .map(|code| match code.strip_prefix('x') {
+                Some(hex) => u32::from_str_radix(hex, 16),
+                None => code.parse(),
+            });
         match entity {
             "amp" => out.push('&'),
             "lt" => out.push('<'),

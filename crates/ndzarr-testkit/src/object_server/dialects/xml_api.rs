@@ -20,8 +20,15 @@ use crate::object_server::stored::objects::Objects;
 use call::{Call, error};
 
 /// Answers a request.
-pub(crate) fn answer(objects: &Objects, request: &Request, body: &Bytes, twist: Option<Twist>) -> Answer {
-    let Some(path) = request.path() else { return error(400, "InvalidURI", "") };
+pub(crate) fn answer(
+    objects: &Objects,
+    request: &Request,
+    body: &Bytes,
+    twist: Option<Twist>,
+) -> Answer {
+    let Some(path) = request.path() else {
+        return error(400, "InvalidURI", "");
+    };
     let (bucket, key) = path.split_once('/').unwrap_or((&path, ""));
     let call = Call {
         dialect: objects.dialect(),
@@ -35,9 +42,15 @@ pub(crate) fn answer(objects: &Objects, request: &Request, body: &Bytes, twist: 
     let answer = answer_call(&call);
     let answer = match call.dialect {
         Dialect::Gcs => answer.with("X-GUploader-UploadID", "upload-id"),
-        _ => answer.with("x-amz-request-id", "4442587FB7D0A2F9").with("x-amz-id-2", "host"),
+        _ => answer
+            .with("x-amz-request-id", "4442587FB7D0A2F9")
+            .with("x-amz-id-2", "host"),
     };
-    if request.method == "HEAD" { answer.for_head() } else { answer }
+    if request.method == "HEAD" {
+        answer.for_head()
+    } else {
+        answer
+    }
 }
 
 /// The parameters of a query that are supported, apart from those of a signature.
@@ -75,9 +88,10 @@ fn answer_call(call: &Call<'_>) -> Answer {
     }
     match (call.request.method.as_str(), call.key.as_str()) {
         ("GET", "") if query("list-type").as_deref() == Some("2") => list::list(call),
-        ("GET", "") if query("location").is_some() => {
-            Answer::xml(200, "<LocationConstraint>eu-central-1</LocationConstraint>".to_owned())
-        }
+        ("GET", "") if query("location").is_some() => Answer::xml(
+            200,
+            "<LocationConstraint>eu-central-1</LocationConstraint>".to_owned(),
+        ),
         ("GET", "") => error(501, "NotImplemented", ""),
         ("HEAD", "") => Answer::new(200).with("x-amz-bucket-region", "eu-central-1"),
         ("POST", "") if query("delete").is_some() && call.dialect == Dialect::S3 => {

@@ -76,10 +76,16 @@ impl Objects {
                 Dialect::Azure => 5000,
                 _ => 1000,
             },
-            clock: Clock { seconds: 1_700_000_000, held: false },
+            clock: Clock {
+                seconds: 1_700_000_000,
+                held: false,
+            },
             generation: 1_700_000_000_000_000,
         };
-        Self { dialect, state: Arc::new(Mutex::new(state)) }
+        Self {
+            dialect,
+            state: Arc::new(Mutex::new(state)),
+        }
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
@@ -99,10 +105,17 @@ impl Objects {
     pub fn put_with(&self, key: &str, data: impl Into<Bytes>, headers: &[(&str, &str)]) {
         let data = data.into();
         let hash = content_hash(self.dialect, &data);
-        let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let headers = headers
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
         let mut state = self.lock();
         let object = state.object(data, hash, headers);
-        state.buckets.entry(BUCKET.to_owned()).or_default().insert(key.to_owned(), object);
+        state
+            .buckets
+            .entry(BUCKET.to_owned())
+            .or_default()
+            .insert(key.to_owned(), object);
     }
 
     /// Stores a text as gzip, with `Content-Encoding: gzip`.
@@ -122,7 +135,11 @@ impl Objects {
 
     /// The value of a key of [`BUCKET`].
     pub fn get(&self, key: &str) -> Option<Bytes> {
-        self.lock().buckets.get(BUCKET)?.get(key).map(|object| object.data.clone())
+        self.lock()
+            .buckets
+            .get(BUCKET)?
+            .get(key)
+            .map(|object| object.data.clone())
     }
 
     /// Removes a key of [`BUCKET`].
@@ -134,7 +151,12 @@ impl Objects {
 
     /// The keys of [`BUCKET`] in order.
     pub fn keys(&self) -> Vec<String> {
-        self.lock().buckets.get(BUCKET).into_iter().flat_map(|bucket| bucket.keys().cloned()).collect()
+        self.lock()
+            .buckets
+            .get(BUCKET)
+            .into_iter()
+            .flat_map(|bucket| bucket.keys().cloned())
+            .collect()
     }
 
     /// How many multipart uploads were begun, and neither completed nor aborted.
@@ -168,13 +190,20 @@ const FOLDER: (&str, &str) = ("x-ms-resource-type", "directory");
 
 impl Object {
     pub(crate) fn is_folder(&self) -> bool {
-        self.headers.iter().any(|(name, value)| (&**name, &**value) == FOLDER)
+        self.headers
+            .iter()
+            .any(|(name, value)| (&**name, &**value) == FOLDER)
     }
 }
 
 impl State {
     /// A value that is written now. `hash` is its [`content_hash`].
-    pub(crate) fn object(&mut self, data: Bytes, hash: String, headers: Vec<(String, String)>) -> Object {
+    pub(crate) fn object(
+        &mut self,
+        data: Bytes,
+        hash: String,
+        headers: Vec<(String, String)>,
+    ) -> Object {
         self.generation += 1;
         self.clock.seconds += u64::from(!self.clock.held);
         let generation = self.generation;
@@ -185,7 +214,13 @@ impl State {
             // As nginx makes them: the second of the change, and the size.
             Dialect::Http => format!("\"{modified:x}-{:x}\"", data.len()),
         };
-        Object { data, etag, generation, modified, headers }
+        Object {
+            data,
+            etag,
+            generation,
+            modified,
+            headers,
+        }
     }
 
     /// Begins an upload. Returns its name.

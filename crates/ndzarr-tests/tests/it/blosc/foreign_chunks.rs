@@ -1,11 +1,19 @@
 //! Chunks written by numcodecs 0.16.6 and (snappy) tensorstore 0.1.86, with their contents, and our
 //! own read back.
 
-use ndzarr_blosc::{Compress, Compressor, Error, Header, Shuffle, StreamFormat, compress, decompress};
+use ndzarr_blosc::{
+    Compress, Compressor, Error, Header, Shuffle, StreamFormat, compress, decompress,
+};
 
 fn hex(text: &str) -> Vec<u8> {
-    let digits: Vec<u8> = text.chars().map(|c| c.to_digit(16).expect("a hex digit") as u8).collect();
-    digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()
+    let digits: Vec<u8> = text
+        .chars()
+        .map(|c| c.to_digit(16).expect("a hex digit") as u8)
+        .collect();
+    digits
+        .chunks(2)
+        .map(|pair| pair[0] << 4 | pair[1])
+        .collect()
 }
 
 fn decoded(chunk: &[u8]) -> Result<Vec<u8>, Error> {
@@ -16,7 +24,9 @@ fn decoded(chunk: &[u8]) -> Result<Vec<u8>, Error> {
 
 /// 200 int32: `i // 25 * 1000`.
 fn steps() -> Vec<u8> {
-    (0..200i32).flat_map(|i| (i / 25 * 1000).to_le_bytes()).collect()
+    (0..200i32)
+        .flat_map(|i| (i / 25 * 1000).to_le_bytes())
+        .collect()
 }
 
 /// 3000 int16: `i // 100`.
@@ -185,8 +195,14 @@ fn chunks_of_numcodecs_decode() {
     for &(format, _, chunk) in STEPS {
         let chunk = hex(chunk);
         let header = Header::parse(&chunk).expect("a header");
-        assert_eq!((header.format(), header.nbytes(), header.cbytes()), (format, 800, chunk.len()));
-        assert!(decoded(&chunk).expect("it decodes") == expected, "{format:?}");
+        assert_eq!(
+            (header.format(), header.nbytes(), header.cbytes()),
+            (format, 800, chunk.len())
+        );
+        assert!(
+            decoded(&chunk).expect("it decodes") == expected,
+            "{format:?}"
+        );
     }
     assert_eq!(decoded(&hex(SHORTS_BIT)), Ok(shorts()));
     assert_eq!(decoded(&hex(SHORTS_BLOSCLZ)), Ok(shorts()));
@@ -205,7 +221,10 @@ fn v2_110_t49_vectors_of_the_checklist() {
     let n5 = hex("020196020c0000000c0000001c000000000100020003000400050006");
     assert_eq!(decoded(&n5), Ok(vec![0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6]));
     // The same c-blosc writes the same bytes.
-    let parameters = Compress { typesize: 4, ..Compress::default() };
+    let parameters = Compress {
+        typesize: 4,
+        ..Compress::default()
+    };
     let mut out = Vec::new();
     compress(&ints, &parameters, &mut out).expect("it encodes");
     assert_eq!(out, memcpy);
@@ -236,14 +255,28 @@ fn what_is_encoded_decodes() {
         Compressor::Zstd,
     ] {
         for shuffle in [Shuffle::None, Shuffle::Byte, Shuffle::Bit] {
-            for (level, typesize, blocksize) in
-                [(0, 4, 0), (5, 1, 0), (5, 2, 0), (9, 7, 1000), (1, 16, 4096), (5, 255, 0)]
-            {
+            for (level, typesize, blocksize) in [
+                (0, 4, 0),
+                (5, 1, 0),
+                (5, 2, 0),
+                (9, 7, 1000),
+                (1, 16, 4096),
+                (5, 255, 0),
+            ] {
                 for len in [0, 1, 15, 127, 128, 129, 1000, data.len()] {
-                    let parameters = Compress { compressor, level, shuffle, typesize, blocksize };
+                    let parameters = Compress {
+                        compressor,
+                        level,
+                        shuffle,
+                        typesize,
+                        blocksize,
+                    };
                     let mut chunk = vec![1, 2, 3];
                     compress(&data[..len], &parameters, &mut chunk).expect("it encodes");
-                    assert!(decoded(&chunk).as_deref() == Ok(&data[..len]), "{parameters:?} {len}");
+                    assert!(
+                        decoded(&chunk).as_deref() == Ok(&data[..len]),
+                        "{parameters:?} {len}"
+                    );
                 }
             }
         }
@@ -253,27 +286,57 @@ fn what_is_encoded_decodes() {
 #[test]
 fn parameters_out_of_range_are_refused() {
     let good = Compress::default();
-    for bad in
-        [Compress { level: 10, ..good }, Compress { typesize: 0, ..good }, Compress { typesize: 256, ..good }]
-    {
-        assert!(matches!(compress(&[1], &bad, &mut Vec::new()), Err(Error::Input(_))), "{bad:?}");
+    for bad in [
+        Compress { level: 10, ..good },
+        Compress {
+            typesize: 0,
+            ..good
+        },
+        Compress {
+            typesize: 256,
+            ..good
+        },
+    ] {
+        assert!(
+            matches!(compress(&[1], &bad, &mut Vec::new()), Err(Error::Input(_))),
+            "{bad:?}"
+        );
     }
-    compress(&[1; 300], &Compress { blocksize: usize::MAX, ..good }, &mut Vec::new()).expect("it is cut");
+    compress(
+        &[1; 300],
+        &Compress {
+            blocksize: usize::MAX,
+            ..good
+        },
+        &mut Vec::new(),
+    )
+    .expect("it is cut");
 }
 
 /// c-blosc decodes no snappy here, so the layout is compared: header, number of streams, and their
 /// order.
 #[test]
 fn snappy_is_laid_out_as_by_c_blosc() {
-    for &(_, shuffle, theirs) in STEPS.iter().filter(|(format, ..)| *format == StreamFormat::Snappy) {
+    for &(_, shuffle, theirs) in STEPS
+        .iter()
+        .filter(|(format, ..)| *format == StreamFormat::Snappy)
+    {
         let theirs = hex(theirs);
         let shuffle = [Shuffle::None, Shuffle::Byte, Shuffle::Bit][usize::from(shuffle)];
-        let parameters =
-            Compress { compressor: Compressor::Snappy, shuffle, typesize: 4, ..Compress::default() };
+        let parameters = Compress {
+            compressor: Compressor::Snappy,
+            shuffle,
+            typesize: 4,
+            ..Compress::default()
+        };
         let mut chunk = Vec::new();
         compress(&steps(), &parameters, &mut chunk).expect("it encodes");
         assert_eq!(chunk[..12], theirs[..12], "{shuffle:?}");
-        assert_eq!(contents_of_snappy(&chunk), contents_of_snappy(&theirs), "{shuffle:?}");
+        assert_eq!(
+            contents_of_snappy(&chunk),
+            contents_of_snappy(&theirs),
+            "{shuffle:?}"
+        );
     }
 }
 
@@ -285,7 +348,9 @@ fn contents_of_snappy(chunk: &[u8]) -> Vec<Vec<u8>> {
         let (stream, tail) = tail.split_at(u32::from_le_bytes(*len) as usize);
         contents.push(match stream.len() {
             200 => stream.to_vec(),
-            _ => snap::raw::Decoder::new().decompress_vec(stream).expect("it is snappy"),
+            _ => snap::raw::Decoder::new()
+                .decompress_vec(stream)
+                .expect("it is snappy"),
         });
         rest = tail;
     }

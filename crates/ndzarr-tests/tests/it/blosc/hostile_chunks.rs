@@ -16,12 +16,20 @@ const COMPRESSORS: [Compressor; 6] = [
 ];
 
 fn sample() -> Vec<u8> {
-    (0..400u32).flat_map(|i| (i / 7 * 300 + (i.wrapping_mul(i) >> 5) % 4).to_le_bytes()).collect()
+    (0..400u32)
+        .flat_map(|i| (i / 7 * 300 + (i.wrapping_mul(i) >> 5) % 4).to_le_bytes())
+        .collect()
 }
 
 /// In four blocks: some compressors would split larger ones, which makes one block of 64 KiB.
 fn chunk(compressor: Compressor, shuffle: Shuffle) -> Vec<u8> {
-    let parameters = Compress { compressor, shuffle, level: 5, typesize: 4, blocksize: 500 };
+    let parameters = Compress {
+        compressor,
+        shuffle,
+        level: 5,
+        typesize: 4,
+        blocksize: 500,
+    };
     let mut chunk = Vec::new();
     compress(&sample(), &parameters, &mut chunk).expect("it encodes");
     chunk
@@ -40,25 +48,43 @@ fn decode_guarded(chunk: &[u8], len: usize) -> Result<Vec<u8>, Error> {
         vec![0..1, 2 * third..len],
     ];
     let mut scratch = Vec::new();
-    for parts in parts.iter().filter(|parts| parts.iter().all(|part| part.end <= len)) {
+    for parts in parts
+        .iter()
+        .filter(|parts| parts.iter().all(|part| part.end <= len))
+    {
         let in_parts = guarded(len, |out| decompress_parts(chunk, parts, out, &mut scratch));
         assert!(scratch.len() <= chunk.len());
         // The broken part may be elsewhere.
         let Ok(whole) = &whole else { continue };
         let in_parts = in_parts.expect("as the whole decodes");
-        assert!(parts.iter().all(|part| in_parts[part.clone()] == whole[part.clone()]), "{parts:?}");
+        assert!(
+            parts
+                .iter()
+                .all(|part| in_parts[part.clone()] == whole[part.clone()]),
+            "{parts:?}"
+        );
     }
     let all = 0..len;
-    let in_parts = guarded(len, |out| decompress_parts(chunk, &[all], out, &mut scratch));
+    let in_parts = guarded(len, |out| {
+        decompress_parts(chunk, &[all], out, &mut scratch)
+    });
     assert_eq!(in_parts.is_ok(), whole.is_ok());
     whole
 }
 
-fn guarded(len: usize, decode: impl FnOnce(&mut [u8]) -> Result<(), Error>) -> Result<Vec<u8>, Error> {
+fn guarded(
+    len: usize,
+    decode: impl FnOnce(&mut [u8]) -> Result<(), Error>,
+) -> Result<Vec<u8>, Error> {
     const GUARD: usize = 64;
     let mut memory = vec![0x5a; len + 2 * GUARD];
     let result = decode(&mut memory[GUARD..GUARD + len]);
-    assert!(memory[..GUARD].iter().chain(&memory[GUARD + len..]).all(|&byte| byte == 0x5a));
+    assert!(
+        memory[..GUARD]
+            .iter()
+            .chain(&memory[GUARD + len..])
+            .all(|&byte| byte == 0x5a)
+    );
     result.map(|()| memory[GUARD..GUARD + len].to_vec())
 }
 
@@ -75,7 +101,11 @@ fn every_prefix_is_refused() {
             }
             let mut longer = chunk.clone();
             longer.extend([7; 5]);
-            assert_eq!(decode_guarded(&longer, 1600), Ok(sample()), "a tail is ignored");
+            assert_eq!(
+                decode_guarded(&longer, 1600),
+                Ok(sample()),
+                "a tail is ignored"
+            );
         }
     }
 }
@@ -107,7 +137,10 @@ fn made(flags: u8, typesize: u8, nbytes: i32, blocksize: i32, cbytes: i32, rest:
 #[test]
 fn each_field_of_the_header_is_checked() {
     let stored = [7; 8];
-    assert_eq!(decode_guarded(&made(0x02, 1, 8, 8, 24, &stored), 8), Ok(vec![7; 8]));
+    assert_eq!(
+        decode_guarded(&made(0x02, 1, 8, 8, 24, &stored), 8),
+        Ok(vec![7; 8])
+    );
     let bad = [
         made(0x02, 1, 8, 8, 25, &stored), // cbytes beyond the value
         made(0x02, 1, 8, 8, 15, &stored), // and below the header
@@ -128,7 +161,10 @@ fn each_field_of_the_header_is_checked() {
     ];
     for chunk in bad {
         let nbytes = i32::from_le_bytes([chunk[4], chunk[5], chunk[6], chunk[7]]);
-        assert!(matches!(Header::parse(&chunk), Err(Error::Corrupt(_))), "{chunk:?}");
+        assert!(
+            matches!(Header::parse(&chunk), Err(Error::Corrupt(_))),
+            "{chunk:?}"
+        );
         assert!(decode_guarded(&chunk, nbytes.clamp(0, 64) as usize).is_err());
     }
     let mut other = made(0x02, 1, 8, 8, 24, &stored);
@@ -139,7 +175,10 @@ fn each_field_of_the_header_is_checked() {
     assert!(matches!(Header::parse(&other), Err(Error::Corrupt(_))));
     assert_eq!(
         decode_guarded(&made(0x02, 1, 8, 8, 24, &stored), 9),
-        Err(Error::Length { found: 8, expected: 9 })
+        Err(Error::Length {
+            found: 8,
+            expected: 9
+        })
     );
 }
 
@@ -189,22 +228,35 @@ fn lengths_in_blosclz_streams_do_not_overflow() {
     decode_guarded(&blosclz(&stream, 1000), 1000).expect_err("it is far longer");
     // A reference before the start of the output, near and far.
     decode_guarded(&blosclz(&[0, 7, 0x20, 1, 0, 7], 5), 5).expect_err("it refers outside");
-    decode_guarded(&blosclz(&[0, 7, 0x3f, 255, 0xff, 0xff, 0, 7], 5), 5).expect_err("it refers outside");
+    decode_guarded(&blosclz(&[0, 7, 0x3f, 255, 0xff, 0xff, 0, 7], 5), 5)
+        .expect_err("it refers outside");
     // Tokens without their ends.
-    for stream in
-        [&[0][..], &[3, 1, 2], &[0, 7, 0x20], &[0, 7, 0xe0], &[0, 7, 0xe0, 255], &[0, 7, 0x3f, 255, 1]]
-    {
+    for stream in [
+        &[0][..],
+        &[3, 1, 2],
+        &[0, 7, 0x20],
+        &[0, 7, 0xe0],
+        &[0, 7, 0xe0, 255],
+        &[0, 7, 0x3f, 255, 1],
+    ] {
         decode_guarded(&blosclz(stream, 200), 200).expect_err("it ends too early");
     }
 }
 
 #[test]
 fn formats_before_zstd_0_8_are_refused() {
-    // Streams with the old magic numbers, at the start and after a frame: libzstd may be built with their
-    // decoders.
+    // Streams with the old magic numbers, at the start and after a frame: libzstd may be built with
+    // their decoders.
     let frame = [0x28, 0xb5, 0x2f, 0xfd, 0x20, 4, 0x21, 0, 0, 9, 9, 9, 9];
-    for old in [[0x1e, 0xb5, 0x2f, 0xfd], [0x22, 0xb5, 0x2f, 0xfd], [0x27, 0xb5, 0x2f, 0xfd]] {
-        for stream in [[&old[..], &[0; 20]].concat(), [&frame[..], &old, &[0; 20]].concat()] {
+    for old in [
+        [0x1e, 0xb5, 0x2f, 0xfd],
+        [0x22, 0xb5, 0x2f, 0xfd],
+        [0x27, 0xb5, 0x2f, 0xfd],
+    ] {
+        for stream in [
+            [&old[..], &[0; 20]].concat(),
+            [&frame[..], &old, &[0; 20]].concat(),
+        ] {
             let mut rest = 20i32.to_le_bytes().to_vec();
             rest.extend((stream.len() as i32).to_le_bytes());
             rest.extend(&stream);
@@ -221,7 +273,14 @@ fn one_stream(flags: u8, nbytes: usize, stream: &[u8]) -> Vec<u8> {
     let mut rest = 20i32.to_le_bytes().to_vec();
     rest.extend((stream.len() as i32).to_le_bytes());
     rest.extend(stream);
-    made(flags | 0x10, 1, nbytes as i32, nbytes as i32, 24 + stream.len() as i32, &rest)
+    made(
+        flags | 0x10,
+        1,
+        nbytes as i32,
+        nbytes as i32,
+        24 + stream.len() as i32,
+        &rest,
+    )
 }
 
 /// The sizes that streams state are not trusted: memory is allocated after the chunk was checked.
@@ -243,19 +302,29 @@ fn more_content_than_the_streams_can_hold_is_refused() {
     ] {
         for nbytes in [most + 1, 64 << 20, 1 << 29] {
             let chunk = one_stream(flags, nbytes, stream);
-            assert_eq!(Header::parse(&chunk).map(|header| header.nbytes()), Ok(nbytes));
-            let error = Chunk::parse(&chunk).expect_err("it cannot hold that").to_string();
+            assert_eq!(
+                Header::parse(&chunk).map(|header| header.nbytes()),
+                Ok(nbytes)
+            );
+            let error = Chunk::parse(&chunk)
+                .expect_err("it cannot hold that")
+                .to_string();
             assert!(error.contains("cannot hold"), "{error}");
         }
-        assert_eq!(Chunk::parse(&one_stream(flags, most, stream)).map(|chunk| chunk.nbytes()), Ok(most));
+        assert_eq!(
+            Chunk::parse(&one_stream(flags, most, stream)).map(|chunk| chunk.nbytes()),
+            Ok(most)
+        );
     }
     // A length of 512 MiB, then literals.
     let snappy = [&[0x80, 0x80, 0x80, 0x80, 0x02][..], &[9; 40]].concat();
-    let error =
-        Chunk::parse(&one_stream(2 << 5, 1 << 29, &snappy)).expect_err("it cannot hold that").to_string();
+    let error = Chunk::parse(&one_stream(2 << 5, 1 << 29, &snappy))
+        .expect_err("it cannot hold that")
+        .to_string();
     assert!(error.contains("cannot hold"), "{error}");
     // The tokens of blosclz are counted.
-    Chunk::parse(&one_stream(0, 64 << 20, &[0, 7, 0x20, 0, 0, 7])).expect_err("it cannot hold that");
+    Chunk::parse(&one_stream(0, 64 << 20, &[0, 7, 0x20, 0, 0, 7]))
+        .expect_err("it cannot hold that");
 }
 
 #[test]
@@ -266,11 +335,20 @@ fn snappy_streams_of_other_lengths_are_refused() {
     let chunk = |len: usize, stream: &[u8]| one_stream(2 << 5, len, stream);
     assert_eq!(decode_guarded(&chunk(64, &stream), 64), Ok(content));
     for len in [63, 65, 128] {
-        let error = decode_guarded(&chunk(len, &stream), len).expect_err("another length").to_string();
-        assert_eq!(error, format!("block 0, stream 0: decodes to 64 bytes, but {len} are expected"));
+        let error = decode_guarded(&chunk(len, &stream), len)
+            .expect_err("another length")
+            .to_string();
+        assert_eq!(
+            error,
+            format!("block 0, stream 0: decodes to 64 bytes, but {len} are expected")
+        );
     }
     // States 65 and ends after 64; refers outside; a length without its end.
-    for stream in [&[&[65], &stream[1..]].concat()[..], &[4, 3 << 2 | 2, 1, 0], &[0xff; 3]] {
+    for stream in [
+        &[&[65], &stream[1..]].concat()[..],
+        &[4, 3 << 2 | 2, 1, 0],
+        &[0xff; 3],
+    ] {
         decode_guarded(&chunk(65, stream), 65).expect_err("it is broken");
     }
 }

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use ndzarr_blosc::{Compress, Compressor, Error, Header, Shuffle, compress, decompress, decompress_parts};
+use ndzarr_blosc::{
+    Compress, Compressor, Error, Header, Shuffle, compress, decompress, decompress_parts,
+};
 use proptest::prelude::*;
 
 const COMPRESSORS: [Compressor; 6] = [
@@ -28,7 +30,11 @@ fn content(len: usize, noise_of: u32) -> Vec<u8> {
     (0..len)
         .map(|i| {
             noise = noise.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            if (i >> 9) as u32 % 4 < noise_of { (noise >> 24) as u8 } else { (i / 37) as u8 }
+            if (i >> 9) as u32 % 4 < noise_of {
+                (noise >> 24) as u8
+            } else {
+                (i / 37) as u8
+            }
         })
         .collect()
 }
@@ -105,17 +111,27 @@ fn made(n_blocks: usize, starts: &[usize], last_len: usize) -> Vec<u8> {
 fn blocks_lie_in_any_order() {
     let chunk = made(4, &[408, 0, 204, 612], 50);
     let out = decode(&chunk, 650, &[150..201, 649..650]).expect("it decodes");
-    assert_eq!(out, [vec![3; 200], vec![1; 200], vec![0x5a; 200], vec![4; 50]].concat());
+    assert_eq!(
+        out,
+        [vec![3; 200], vec![1; 200], vec![0x5a; 200], vec![4; 50]].concat()
+    );
 }
 
 #[test]
 fn blocks_that_share_bytes_are_refused() {
     // The second one five times: no encoder does that, and a few bytes would decode to any size.
     let chunk = made(2, &[0, 0, 0, 0, 0], 200);
-    let error = decompress(&chunk, &mut vec![0; 1000]).expect_err("they share bytes").to_string();
-    assert!(error.contains("block 2 shares bytes with others"), "{error}");
+    let error = decompress(&chunk, &mut vec![0; 1000])
+        .expect_err("they share bytes")
+        .to_string();
+    assert!(
+        error.contains("block 2 shares bytes with others"),
+        "{error}"
+    );
     for parts in [&[200..900][..], &[0..1, 300..301, 999..1000]] {
-        let error = decode(&chunk, 1000, parts).expect_err("they share bytes").to_string();
+        let error = decode(&chunk, 1000, parts)
+            .expect_err("they share bytes")
+            .to_string();
         assert!(error.contains("shares bytes with others"), "{error}");
     }
 }
@@ -125,7 +141,10 @@ fn unordered_parts_are_decoded() {
     // Each needs the last blocks again, so that together they have more bytes than the chunk.
     let chunk = made(4, &[0, 204, 408, 612], 50);
     let out = decode(&chunk, 650, &[400..650, 200..650, 401..650, 0..1]).expect("it decodes");
-    assert_eq!(out, [vec![1; 200], vec![2; 200], vec![3; 200], vec![4; 50]].concat());
+    assert_eq!(
+        out,
+        [vec![1; 200], vec![2; 200], vec![3; 200], vec![4; 50]].concat()
+    );
 }
 
 #[test]
@@ -134,7 +153,9 @@ fn errors_name_the_block_of_the_whole_chunk() {
     // A stream of zero bytes in the third block.
     chunk[32 + 408..][..4].copy_from_slice(&[0; 4]);
     for parts in [&[400..401][..], &[0..650], &[0..1, 599..650]] {
-        let error = decode(&chunk, 650, parts).expect_err("it is broken").to_string();
+        let error = decode(&chunk, 650, parts)
+            .expect_err("it is broken")
+            .to_string();
         assert!(error.starts_with("block 2, stream 0: "), "{error}");
     }
     decode(&chunk, 650, &[0..400, 600..650]).expect("it is not wanted");
@@ -142,22 +163,38 @@ fn errors_name_the_block_of_the_whole_chunk() {
     let mut chunk = made(4, &[0, 204, 408, 612], 50);
     chunk[32 + 408..][..4].copy_from_slice(&100u32.to_le_bytes());
     chunk[32 + 412..][..100].fill(0xff);
-    let error = decode(&chunk, 650, &[300..500]).expect_err("it is broken").to_string();
+    let error = decode(&chunk, 650, &[300..500])
+        .expect_err("it is broken")
+        .to_string();
     assert!(error.starts_with("block 2, stream 0: "), "{error}");
     decode(&chunk, 650, &[0..400, 600..650]).expect("it is not wanted");
     // The positions of all blocks are checked.
     let mut chunk = made(4, &[0, 204, 408, 612], 50);
     chunk[16 + 12..][..4].copy_from_slice(&31u32.to_le_bytes());
-    let error = decode(&chunk, 650, &[0..1]).expect_err("block 3 begins in the table").to_string();
+    let error = decode(&chunk, 650, &[0..1])
+        .expect_err("block 3 begins in the table")
+        .to_string();
     assert!(error.starts_with("block 3 begins at 31"), "{error}");
 }
 
 #[test]
 fn parts_outside_and_other_lengths_are_refused() {
     let chunk = made(2, &[0, 204], 50);
-    assert!(matches!(decode(&chunk, 250, &[200..251]), Err(Error::Input(_))));
+    assert!(matches!(
+        decode(&chunk, 250, &[200..251]),
+        Err(Error::Input(_))
+    ));
     #[allow(clippy::reversed_empty_ranges)]
     let reversed = 20..10;
-    assert!(matches!(decode(&chunk, 250, &[reversed]), Err(Error::Input(_))));
-    assert_eq!(decode(&chunk, 251, &[0..1]), Err(Error::Length { found: 250, expected: 251 }));
+    assert!(matches!(
+        decode(&chunk, 250, &[reversed]),
+        Err(Error::Input(_))
+    ));
+    assert_eq!(
+        decode(&chunk, 251, &[0..1]),
+        Err(Error::Length {
+            found: 250,
+            expected: 251
+        })
+    );
 }

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use ndzarr::store::bytes::Bytes;
 use ndzarr::store::{
-    Fetch, Fetched, Key, ObjectStore, Of, Precondition, Prefix, RemoteOptions, StoreError, Want, ZipWriter,
+    Fetch, Fetched, Key, ObjectStore, Of, Precondition, Prefix, RemoteOptions, StoreError, Want,
+    ZipWriter,
 };
 use ndzarr::{FsStore, MemoryStore, Storage, Store};
 use ndzarr_store_zip::ZipStore;
@@ -68,19 +69,30 @@ fn fault() -> StoreError {
 
 fn keys_of(memory: &MemoryStore) -> Keys {
     let value = |key: &str| memory.get(key).expect("a value");
-    memory.keys().into_iter().map(|key| (key.clone(), value(&key))).collect()
+    memory
+        .keys()
+        .into_iter()
+        .map(|key| (key.clone(), value(&key)))
+        .collect()
 }
 
 fn all_of(store: &impl Store) -> Keys {
     let value = |key: &Key| {
         let whole = Want::Whole { limit: 1 << 20 };
-        match store.fetch(&Fetch { key: key.clone(), of: Of::Any, want: whole }) {
+        match store.fetch(&Fetch {
+            key: key.clone(),
+            of: Of::Any,
+            want: whole,
+        }) {
             Ok(Fetched::Parts { mut parts, .. }) => parts.remove(0),
             other => panic!("{key}: {other:?}"),
         }
     };
     let names = store.list_prefix(&Prefix::root()).expect("a list");
-    names.iter().map(|key| (key.to_string(), value(key))).collect()
+    names
+        .iter()
+        .map(|key| (key.to_string(), value(key)))
+        .collect()
 }
 
 impl Side {
@@ -93,11 +105,16 @@ impl Side {
         let folder = tempfile::tempdir().expect("a folder");
         let store = FaultStore::new(FsStore::new(folder.path()));
         let storage = Storage::blocking(store.clone());
-        Self { values: Values::Folder(folder, store), storage }
+        Self {
+            values: Values::Folder(folder, store),
+            storage,
+        }
     }
 
     fn folder_store(&self) -> &FaultStore<FsStore> {
-        let Values::Folder(_, store) = &self.values else { unreachable!("archives are in folders") };
+        let Values::Folder(_, store) = &self.values else {
+            unreachable!("archives are in folders")
+        };
         store
     }
 
@@ -107,23 +124,35 @@ impl Side {
             Kind::Blocking => {
                 let store = FaultStore::new(memory.clone());
                 let storage = Storage::blocking(store.clone());
-                Self { values: Values::Memory(memory.clone(), store), storage }
+                Self {
+                    values: Values::Memory(memory.clone(), store),
+                    storage,
+                }
             }
             Kind::Asynchronous => {
-                let store = FaultStore::new(AsyncMemoryStore::over(memory.clone(), Latency::default()));
+                let store =
+                    FaultStore::new(AsyncMemoryStore::over(memory.clone(), Latency::default()));
                 let storage = Storage::asynchronous(store.clone());
-                Self { values: Values::Asynchronous(memory.clone(), store), storage }
+                Self {
+                    values: Values::Asynchronous(memory.clone(), store),
+                    storage,
+                }
             }
             Kind::Archive => {
                 let side = Self::folder();
                 let new = side.new_archive().expect("a new archive");
                 for (key, value) in keys_of(memory) {
                     let key = Key::new(key).expect("a key");
-                    new.put(&key, &[value], Precondition::None).expect("a value");
+                    new.put(&key, &[value], Precondition::None)
+                        .expect("a value");
                 }
                 new.finish().expect("an archive");
-                let opened = ZipStore::open(side.folder_store().clone(), archive()).expect("an archive");
-                Self { storage: Storage::blocking(opened), ..side }
+                let opened =
+                    ZipStore::open(side.folder_store().clone(), archive()).expect("an archive");
+                Self {
+                    storage: Storage::blocking(opened),
+                    ..side
+                }
             }
             Kind::Bucket => {
                 let server = ObjectServer::start(Dialect::S3);
@@ -132,7 +161,10 @@ impl Side {
                 }
                 let options = RemoteOptions::new().endpoint(server.url()).attempts(1);
                 let store = ObjectStore::s3(BUCKET, "", &options).expect("a bucket");
-                Self { values: Values::Bucket(server), storage: Storage::from(&store) }
+                Self {
+                    values: Values::Bucket(server),
+                    storage: Storage::from(&store),
+                }
             }
         }
     }
@@ -142,12 +174,18 @@ impl Side {
             (Values::Memory(_, store), Fails::One) => store.fail_nth(Call::Any, n, fault()),
             (Values::Memory(_, store), Fails::AllFromIt) => store.fail_from(Call::Any, n, fault()),
             (Values::Asynchronous(_, store), Fails::One) => store.fail_nth(Call::Any, n, fault()),
-            (Values::Asynchronous(_, store), Fails::AllFromIt) => store.fail_from(Call::Any, n, fault()),
+            (Values::Asynchronous(_, store), Fails::AllFromIt) => {
+                store.fail_from(Call::Any, n, fault())
+            }
             (Values::Folder(_, store), Fails::One) => store.fail_nth(Call::Any, n, fault()),
             (Values::Folder(_, store), Fails::AllFromIt) => store.fail_from(Call::Any, n, fault()),
             (Values::Bucket(server), _) => {
                 let is_one = fails != Fails::AllFromIt;
-                let fault = if fails == Fails::OneAnswer { Fault::Lost } else { Fault::Status(400) };
+                let fault = if fails == Fails::OneAnswer {
+                    Fault::Lost
+                } else {
+                    Fault::Status(400)
+                };
                 let count = AtomicU64::new(0);
                 let is_due = move |_: &_| {
                     let nth = count.fetch_add(1, Ordering::Relaxed);
@@ -172,7 +210,11 @@ impl Side {
         match &self.values {
             Values::Memory(memory, _) | Values::Asynchronous(memory, _) => keys_of(memory),
             Values::Bucket(server) => {
-                assert_eq!(server.objects().n_uploads(), 0, "no upload is left unfinished");
+                assert_eq!(
+                    server.objects().n_uploads(),
+                    0,
+                    "no upload is left unfinished"
+                );
                 let objects = server.objects();
                 let value = |key: &str| objects.get(key).expect("a value");
                 // It stays if it cannot be erased, as the guide says.
@@ -186,7 +228,9 @@ impl Side {
 
     /// The files of the folder, also those that the store does not show.
     pub(super) fn files(&self) -> usize {
-        let Values::Folder(folder, _) = &self.values else { unreachable!("it is not in a folder") };
+        let Values::Folder(folder, _) = &self.values else {
+            unreachable!("it is not in a folder")
+        };
         std::fs::read_dir(folder).expect("a folder").count()
     }
 

@@ -2,12 +2,21 @@
 
 use ndzarr_grid::{Region, Window, WindowCost, windows};
 
-const COST: WindowCost = WindowCost { request: 100, max_span: 10_000 };
+const COST: WindowCost = WindowCost {
+    request: 100,
+    max_span: 10_000,
+};
 
 #[test]
 fn a_dense_region_is_one_window() {
     let windows = windows(&[8, 10], &Region::new([2..5, 0..10]), COST);
-    assert_eq!(windows, [Window { region: Region::new([2..5, 0..10]), span: 20..50 }]);
+    assert_eq!(
+        windows,
+        [Window {
+            region: Region::new([2..5, 0..10]),
+            span: 20..50
+        }]
+    );
 }
 
 #[test]
@@ -30,7 +39,16 @@ fn distant_rows_are_read_apart() {
 fn a_plane_across_is_read_in_bounded_windows() {
     let shape = [100, 100, 100];
     let windows = windows(&shape, &Region::new([0..100, 0..100, 7..8]), COST);
-    assert!(windows.iter().all(|w| w.span.end - w.span.start <= 10_000), "{windows:?}");
+    assert!(
+        windows.iter().all(|w| w.span.end - w.span.start <= 10_000),
+        "{windows:?}"
+    );
     assert_eq!(windows.len(), 100);
-    assert_eq!(windows.iter().filter_map(|w| w.region.n_elements()).sum::<u64>(), 10_000);
+    assert_eq!(
+        windows
+            .iter()
+            .filter_map(|w| w.region.n_elements())
+            .sum::<u64>(),
+        10_000
+    );
 }

@@ -18,28 +18,58 @@ fn start() -> (ObjectServer, Client) {
 fn conditions_are_checked() {
     let (server, mut client) = start();
     let at = "/devstoreaccount1/bucket/a";
-    assert_eq!(client.put(at, &[], "no").element("Code"), "MissingRequiredHeader");
-    assert_eq!(client.get(at).header("x-ms-error-code"), Some("BlobNotFound"));
-    assert_eq!(client.put(at, &[BLOB, ("If-Match", "\"x\"")], "no").status, 412);
+    assert_eq!(
+        client.put(at, &[], "no").element("Code"),
+        "MissingRequiredHeader"
+    );
+    assert_eq!(
+        client.get(at).header("x-ms-error-code"),
+        Some("BlobNotFound")
+    );
+    assert_eq!(
+        client.put(at, &[BLOB, ("If-Match", "\"x\"")], "no").status,
+        412
+    );
     let put = client.put(at, &[BLOB, ("If-None-Match", "*")], "one");
     let one = put.header("etag").expect("a tag").to_owned();
     assert_eq!(put.status, 201);
     let exists = client.put(at, &[BLOB, ("If-None-Match", "*")], "no");
-    assert_eq!((exists.status, exists.element("Code")), (409, "BlobAlreadyExists"));
+    assert_eq!(
+        (exists.status, exists.element("Code")),
+        (409, "BlobAlreadyExists")
+    );
     // The same bytes, another tag: it is opaque.
     let again = client.put(at, &[BLOB, ("If-Match", &one)], "one");
     assert_eq!(again.status, 201);
     assert_ne!(again.header("etag"), Some(one.as_str()));
-    assert_eq!(client.put(at, &[BLOB, ("If-Match", &one)], "no").element("Code"), "ConditionNotMet");
-    assert_eq!(client.send("DELETE", at, &[("If-Match", &one)], b"").status, 412);
     assert_eq!(
-        client.send("GET", at, &[("If-None-Match", again.header("etag").expect("a tag"))], b"").status,
+        client
+            .put(at, &[BLOB, ("If-Match", &one)], "no")
+            .element("Code"),
+        "ConditionNotMet"
+    );
+    assert_eq!(
+        client.send("DELETE", at, &[("If-Match", &one)], b"").status,
+        412
+    );
+    assert_eq!(
+        client
+            .send(
+                "GET",
+                at,
+                &[("If-None-Match", again.header("etag").expect("a tag"))],
+                b""
+            )
+            .status,
         304
     );
     assert_eq!(client.send("DELETE", at, &[], b"").status, 202);
     assert_eq!(client.send("DELETE", at, &[], b"").status, 404);
     assert!(server.objects().keys().is_empty());
-    assert_eq!(client.get("/devstoreaccount1/other/a").element("Code"), "ContainerNotFound");
+    assert_eq!(
+        client.get("/devstoreaccount1/other/a").element("Code"),
+        "ContainerNotFound"
+    );
 }
 
 /// Names of metadata are identifiers of C#.
@@ -48,11 +78,23 @@ fn metadata_names_are_words() {
     let (_server, mut client) = start();
     let at = "/devstoreaccount1/bucket/a";
     assert_eq!(
-        client.put(at, &[BLOB, ("x-ms-meta-ndzarr-put", "1")], "no").element("Code"),
+        client
+            .put(at, &[BLOB, ("x-ms-meta-ndzarr-put", "1")], "no")
+            .element("Code"),
         "InvalidMetadata"
     );
-    assert_eq!(client.put(at, &[BLOB, ("x-ms-meta-ndzarrput", "1")], "value").status, 201);
-    assert_eq!(client.send("HEAD", at, &[], b"").header("x-ms-meta-ndzarrput"), Some("1"));
+    assert_eq!(
+        client
+            .put(at, &[BLOB, ("x-ms-meta-ndzarrput", "1")], "value")
+            .status,
+        201
+    );
+    assert_eq!(
+        client
+            .send("HEAD", at, &[], b"")
+            .header("x-ms-meta-ndzarrput"),
+        Some("1")
+    );
 }
 
 /// "Specifying the range header": no suffixes.
@@ -60,10 +102,20 @@ fn metadata_names_are_words() {
 fn ranges_are_answered() {
     let (server, mut client) = start();
     server.objects().put("a", "0123456789");
-    let mut status = |range: &str| client.send("GET", "/bucket/a", &[("Range", range)], b"").status;
-    assert_eq!((status("bytes=2-4"), status("bytes=9-"), status("bytes=-3")), (206, 206, 400));
+    let mut status = |range: &str| {
+        client
+            .send("GET", "/bucket/a", &[("Range", range)], b"")
+            .status
+    };
+    assert_eq!(
+        (status("bytes=2-4"), status("bytes=9-"), status("bytes=-3")),
+        (206, 206, 400)
+    );
     let bad = client.send("GET", "/bucket/a", &[("x-ms-range", "bytes=10-12")], b"");
-    assert_eq!((bad.status, bad.header("content-range")), (416, Some("bytes */10")));
+    assert_eq!(
+        (bad.status, bad.header("content-range")),
+        (416, Some("bytes */10"))
+    );
 }
 
 /// "List Blobs": prefixes among the blobs, tags without quotes, `startFrom` inclusive.
@@ -77,10 +129,22 @@ fn lists_have_pages_and_prefixes() {
     let dir = client.get(&format!("{list}&prefix=a/&delimiter=/"));
     assert_eq!(dir.elements("Name"), ["a/1", "a/b/", "a/c"]);
     assert_eq!(dir.elements("BlobPrefix"), ["<Name>a/b/</Name>"]);
-    let tag = client.get("/devstoreaccount1/bucket/a/1").header("etag").expect("a tag").to_owned();
+    let tag = client
+        .get("/devstoreaccount1/bucket/a/1")
+        .header("etag")
+        .expect("a tag")
+        .to_owned();
     assert_eq!(format!("\"{}\"", dir.elements("Etag")[0]), tag);
-    assert_eq!(dir.elements("Last-Modified")[0], "Tue, 14 Nov 2023 22:13:21 GMT");
-    assert_eq!(client.get(&format!("{list}&startFrom=a/b/2")).elements("Name"), ["a/b/2", "a/c", "b"]);
+    assert_eq!(
+        dir.elements("Last-Modified")[0],
+        "Tue, 14 Nov 2023 22:13:21 GMT"
+    );
+    assert_eq!(
+        client
+            .get(&format!("{list}&startFrom=a/b/2"))
+            .elements("Name"),
+        ["a/b/2", "a/c", "b"]
+    );
     let mut names = Vec::new();
     let mut marker = String::new();
     loop {
@@ -99,13 +163,26 @@ fn lists_have_pages_and_prefixes() {
 fn blocks_are_put_together() {
     let (server, mut client) = start();
     for (id, body) in [("MQ%3D%3D", "one "), ("Mg%3D%3D", "two")] {
-        assert_eq!(client.put(&format!("/bucket/a?comp=block&blockid={id}"), &[], body).status, 201);
+        assert_eq!(
+            client
+                .put(&format!("/bucket/a?comp=block&blockid={id}"), &[], body)
+                .status,
+            201
+        );
     }
     let list = |ids: &str| format!("<BlockList>{ids}</BlockList>");
     let bad = list("<Uncommitted>Mw==</Uncommitted>");
-    assert_eq!(client.put("/bucket/a?comp=blocklist", &[], &bad).element("Code"), "InvalidBlockList");
+    assert_eq!(
+        client
+            .put("/bucket/a?comp=blocklist", &[], &bad)
+            .element("Code"),
+        "InvalidBlockList"
+    );
     let good = list("<Uncommitted>MQ==</Uncommitted><Uncommitted>Mg==</Uncommitted>");
-    assert_eq!(client.put("/bucket/a?comp=blocklist", &[], &good).status, 201);
+    assert_eq!(
+        client.put("/bucket/a?comp=blocklist", &[], &good).status,
+        201
+    );
     assert_eq!(server.objects().get("a").as_deref(), Some(&b"one two"[..]));
     assert_eq!(server.objects().n_uploads(), 0);
 }
@@ -122,12 +199,24 @@ fn batches_delete() {
         )
     };
     let root = "/devstoreaccount1/bucket";
-    let body = part(0, &format!("{root}/a%20b")) + &part(1, &format!("{root}/never")) + "--batch_x--\r\n";
+    let body =
+        part(0, &format!("{root}/a%20b")) + &part(1, &format!("{root}/never")) + "--batch_x--\r\n";
     let kind = [("Content-Type", "multipart/mixed; boundary=batch_x")];
-    let answer = client.send("POST", &format!("{root}?restype=container&comp=batch"), &kind, body.as_bytes());
+    let answer = client.send(
+        "POST",
+        &format!("{root}?restype=container&comp=batch"),
+        &kind,
+        body.as_bytes(),
+    );
     assert_eq!(answer.status, 202);
     let parts: Vec<&str> = answer.text().split("--batchresponse\r\n").skip(1).collect();
-    assert!(parts[0].contains("Content-ID: 0\r\n\r\nHTTP/1.1 202 Accepted\r\n"), "{parts:?}");
-    assert!(parts[1].contains("Content-ID: 1\r\n\r\nHTTP/1.1 404 Not Found\r\n"), "{parts:?}");
+    assert!(
+        parts[0].contains("Content-ID: 0\r\n\r\nHTTP/1.1 202 Accepted\r\n"),
+        "{parts:?}"
+    );
+    assert!(
+        parts[1].contains("Content-ID: 1\r\n\r\nHTTP/1.1 404 Not Found\r\n"),
+        "{parts:?}"
+    );
     assert!(server.objects().keys().is_empty());
 }

@@ -19,7 +19,10 @@ pub(super) struct Answer {
 
 impl Answer {
     pub(super) fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(have, _)| have == name).map(|(_, value)| value.as_str())
+        self.headers
+            .iter()
+            .find(|(have, _)| have == name)
+            .map(|(_, value)| value.as_str())
     }
 
     pub(super) fn text(&self) -> &str {
@@ -29,7 +32,11 @@ impl Answer {
     /// The contents of all elements of this name.
     pub(super) fn elements(&self, name: &str) -> Vec<&str> {
         let (open, close) = (format!("<{name}>"), format!("</{name}>"));
-        self.text().split(&open).skip(1).map(|rest| rest.split(&close).next().expect("it ends")).collect()
+        self.text()
+            .split(&open)
+            .skip(1)
+            .map(|rest| rest.split(&close).next().expect("it ends"))
+            .collect()
     }
 
     pub(super) fn element(&self, name: &str) -> &str {
@@ -42,11 +49,19 @@ impl Answer {
 
 impl Client {
     pub(super) fn new(server: &ObjectServer) -> Self {
-        Self(BufReader::new(TcpStream::connect(server.address()).expect("it listens")))
+        Self(BufReader::new(
+            TcpStream::connect(server.address()).expect("it listens"),
+        ))
     }
 
     /// Sends a request without reading the answer.
-    pub(super) fn begin(&mut self, method: &str, target: &str, headers: &[(&str, &str)], body: &[u8]) {
+    pub(super) fn begin(
+        &mut self,
+        method: &str,
+        target: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) {
         let mut head = format!("{method} {target} HTTP/1.1\r\nHost: localhost\r\n");
         for (name, value) in headers {
             head += &format!("{name}: {value}\r\n");
@@ -54,7 +69,10 @@ impl Client {
         if matches!(method, "PUT" | "POST") {
             head += &format!("Content-Length: {}\r\n", body.len());
         }
-        self.0.get_mut().write_all(&[head.as_bytes(), b"\r\n", body].concat()).expect("it listens");
+        self.0
+            .get_mut()
+            .write_all(&[head.as_bytes(), b"\r\n", body].concat())
+            .expect("it listens");
     }
 
     /// Reads the answer to a request of this method.
@@ -70,14 +88,24 @@ impl Client {
                 line => lines.push(line.to_owned()),
             }
         }
-        let status = lines[0].split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
+        let status = lines[0]
+            .split(' ')
+            .nth(1)
+            .and_then(|status| status.parse().ok())
+            .expect("a status");
         let headers = lines[1..]
             .iter()
             .map(|line| line.split_once(": ").expect("a header"))
             .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
             .collect();
-        let mut answer = Answer { status, headers, body: Vec::new() };
-        let byte_len = answer.header("content-length").map_or(0, |text| text.parse().expect("a number"));
+        let mut answer = Answer {
+            status,
+            headers,
+            body: Vec::new(),
+        };
+        let byte_len = answer
+            .header("content-length")
+            .map_or(0, |text| text.parse().expect("a number"));
         if method != "HEAD" {
             answer.body.resize(byte_len, 0);
             self.0.read_exact(&mut answer.body)?;

@@ -23,13 +23,20 @@ fn get(client: &mut Client) -> std::io::Result<super::client::Answer> {
 
 #[test]
 fn refusals_do_nothing() {
-    for (status, code) in [(503, "SlowDown"), (500, "InternalError"), (403, "AccessDenied")] {
+    for (status, code) in [
+        (503, "SlowDown"),
+        (500, "InternalError"),
+        (403, "AccessDenied"),
+    ] {
         let (server, mut client) = start(Fault::Status(status));
         let answer = client.put("/bucket/b", &[], "value");
         assert_eq!((answer.status, answer.element("Code")), (status, code));
         assert_eq!(server.objects().keys(), ["a"]);
     }
-    let (_server, mut client) = start(Fault::RetryAfter { status: 429, seconds: 7 });
+    let (_server, mut client) = start(Fault::RetryAfter {
+        status: 429,
+        seconds: 7,
+    });
     assert_eq!(client.get("/bucket/a").header("retry-after"), Some("7"));
 }
 
@@ -39,12 +46,24 @@ fn resets_and_lost_answers_end_the_connection() {
         let (server, mut client) = start(fault.clone());
         for body in [b"".as_slice(), &[7; 300_000]] {
             client.begin("PUT", "/bucket/b", &[], body);
-            assert_eq!(client.answer("PUT").expect_err("it is lost").kind(), ErrorKind::ConnectionReset);
-            assert_eq!(server.objects().get("b").is_some_and(|value| value.len() == body.len()), is_done);
+            assert_eq!(
+                client.answer("PUT").expect_err("it is lost").kind(),
+                ErrorKind::ConnectionReset
+            );
+            assert_eq!(
+                server
+                    .objects()
+                    .get("b")
+                    .is_some_and(|value| value.len() == body.len()),
+                is_done
+            );
             client = Client::new(&server);
         }
         client.begin("GET", "/bucket/a", &[], b"");
-        assert_eq!(client.answer("GET").expect_err("it is lost").kind(), ErrorKind::ConnectionReset);
+        assert_eq!(
+            client.answer("GET").expect_err("it is lost").kind(),
+            ErrorKind::ConnectionReset
+        );
     }
     let (server, mut client) = start(Fault::Lost500);
     assert_eq!(client.put("/bucket/b", &[], "value").status, 500);
@@ -53,15 +72,33 @@ fn resets_and_lost_answers_end_the_connection() {
 }
 
 #[test]
-#[cfg_attr(windows, ignore = "under wine, a client waits for ever at the end of a connection")]
+#[cfg_attr(
+    windows,
+    ignore = "under wine, a client waits for ever at the end of a connection"
+)]
 fn bodies_are_wrong_as_the_fault_says() {
     let read = |fault| get(&mut start(fault).1);
-    assert_eq!(read(Fault::Truncate).expect_err("half").kind(), ErrorKind::ConnectionReset);
-    assert_eq!(read(Fault::TruncateFin).expect_err("half").kind(), ErrorKind::UnexpectedEof);
+    assert_eq!(
+        read(Fault::Truncate).expect_err("half").kind(),
+        ErrorKind::ConnectionReset
+    );
+    assert_eq!(
+        read(Fault::TruncateFin).expect_err("half").kind(),
+        ErrorKind::UnexpectedEof
+    );
     assert_eq!(read(Fault::Short).expect("an answer").text(), "012345678");
-    assert_eq!(read(Fault::Long(10)).expect_err("too little").kind(), ErrorKind::UnexpectedEof);
-    assert_eq!(read(Fault::Corrupt).expect("an answer").text(), "0123446789");
-    assert_eq!(read(Fault::Slow(Duration::ZERO)).expect("an answer").text(), "0123456789");
+    assert_eq!(
+        read(Fault::Long(10)).expect_err("too little").kind(),
+        ErrorKind::UnexpectedEof
+    );
+    assert_eq!(
+        read(Fault::Corrupt).expect("an answer").text(),
+        "0123446789"
+    );
+    assert_eq!(
+        read(Fault::Slow(Duration::ZERO)).expect("an answer").text(),
+        "0123456789"
+    );
     let answer = read(Fault::HugeHeader(1 << 20)).expect("an answer");
     assert_eq!(answer.header("x-padding").map(str::len), Some(1 << 20));
 }
@@ -72,39 +109,83 @@ fn headers_are_wrong_as_the_fault_says() {
     let range = [("Range", "bytes=2-3")];
     assert_eq!(client.send("GET", "/bucket/a", &range, b"").status, 200);
     server.faults([FaultRule::always(Fault::WrongRange)]);
-    assert_eq!(client.send("GET", "/bucket/a", &range, b"").header("content-range"), Some("bytes 3-4/10"));
+    assert_eq!(
+        client
+            .send("GET", "/bucket/a", &range, b"")
+            .header("content-range"),
+        Some("bytes 3-4/10")
+    );
     server.faults([FaultRule::always(Fault::NoConditions)]);
-    assert_eq!(client.put("/bucket/a", &[("If-None-Match", "*")], "0123456789").status, 200);
+    assert_eq!(
+        client
+            .put("/bucket/a", &[("If-None-Match", "*")], "0123456789")
+            .status,
+        200
+    );
     server.faults([FaultRule::always(Fault::NoEtag)]);
     assert_eq!(client.get("/bucket/a").header("etag"), None);
     server.faults([FaultRule::always(Fault::WeakEtag)]);
     let weak = "W/\"781e5e245d69b566979b86e28d23f2c7\"";
     assert_eq!(client.get("/bucket/a").header("etag"), Some(weak));
     server.faults([FaultRule::always(Fault::DeniedIfMissing)]);
-    assert_eq!((client.get("/bucket/b").status, client.get("/bucket/a").status), (403, 200));
+    assert_eq!(
+        (
+            client.get("/bucket/b").status,
+            client.get("/bucket/a").status
+        ),
+        (403, 200)
+    );
     server.faults([FaultRule::always(Fault::RedirectCircle)]);
-    assert_eq!(client.get("/bucket/a?x=1").header("location"), Some("/bucket/a?x=1"));
+    assert_eq!(
+        client.get("/bucket/a?x=1").header("location"),
+        Some("/bucket/a?x=1")
+    );
     server.faults([FaultRule::always(Fault::EndlessList)]);
     let page = client.get("/bucket?list-type=2");
-    let next = client
-        .get(&format!("/bucket?list-type=2&continuation-token={}", page.element("NextContinuationToken")));
-    assert_eq!((next.element("IsTruncated"), next.elements("Key").len()), ("true", 0));
-    assert_ne!(next.element("NextContinuationToken"), page.element("NextContinuationToken"));
+    let next = client.get(&format!(
+        "/bucket?list-type=2&continuation-token={}",
+        page.element("NextContinuationToken")
+    ));
+    assert_eq!(
+        (next.element("IsTruncated"), next.elements("Key").len()),
+        ("true", 0)
+    );
+    assert_ne!(
+        next.element("NextContinuationToken"),
+        page.element("NextContinuationToken")
+    );
 }
 
 #[test]
 fn rules_count_what_they_mean() {
     let (server, mut client) = start(Fault::Reset);
-    let rule = FaultRule::every(2, Fault::Status(503)).of(&["GET"]).times(2);
+    let rule = FaultRule::every(2, Fault::Status(503))
+        .of(&["GET"])
+        .times(2);
     server.faults([rule.only_if(|request| request.target.ends_with("/a"))]);
     let mut statuses = Vec::new();
-    for target in ["/bucket/a", "/bucket/b", "/bucket/a", "/bucket/a", "/bucket/a", "/bucket/a", "/bucket/a"]
-    {
+    for target in [
+        "/bucket/a",
+        "/bucket/b",
+        "/bucket/a",
+        "/bucket/a",
+        "/bucket/a",
+        "/bucket/a",
+        "/bucket/a",
+    ] {
         statuses.push(client.get(target).status);
     }
     assert_eq!(statuses, [200, 404, 503, 200, 503, 200, 200]);
     let traffic = server.traffic();
-    assert_eq!((traffic.requests, traffic.connections, traffic.faults, traffic.most_in_flight), (7, 1, 2, 1));
+    assert_eq!(
+        (
+            traffic.requests,
+            traffic.connections,
+            traffic.faults,
+            traffic.most_in_flight
+        ),
+        (7, 1, 2, 1)
+    );
     server.forget();
     assert_eq!(server.traffic().requests, 0);
 }
@@ -113,14 +194,23 @@ fn rules_count_what_they_mean() {
 fn random_faults_are_the_same_for_each_seed() {
     let statuses = |seed: &str| {
         let (server, mut client) = start(Fault::Hang);
-        server.faults([FaultRule::at_random(seed, 4, [Fault::Status(503), Fault::Status(500)])]);
-        (0..100).map(|_| client.get("/bucket/a").status).collect::<Vec<_>>()
+        server.faults([FaultRule::at_random(
+            seed,
+            4,
+            [Fault::Status(503), Fault::Status(500)],
+        )]);
+        (0..100)
+            .map(|_| client.get("/bucket/a").status)
+            .collect::<Vec<_>>()
     };
     let one = statuses("one");
     assert_eq!(one, statuses("one"));
     assert_ne!(one, statuses("another"));
     let count = |status| one.iter().filter(|&&found| found == status).count();
-    assert!(count(200) > 50 && count(500) > 3 && count(503) > 3, "{one:?}");
+    assert!(
+        count(200) > 50 && count(500) > 3 && count(503) > 3,
+        "{one:?}"
+    );
 }
 
 /// The length is stated right; a client that inflates it gets more than 1 GB of zeros.
@@ -130,7 +220,10 @@ fn gzip_bombs_are_gzip() {
     let bomb = get(&mut client).expect("an answer");
     assert_eq!(bomb.header("content-encoding"), Some("gzip"));
     let mut inflated = std::io::Read::take(flate2::read::GzDecoder::new(&bomb.body[..]), 1 << 20);
-    assert_eq!(std::io::copy(&mut inflated, &mut std::io::sink()).expect("it inflates"), 1 << 20);
+    assert_eq!(
+        std::io::copy(&mut inflated, &mut std::io::sink()).expect("it inflates"),
+        1 << 20
+    );
 }
 
 #[test]

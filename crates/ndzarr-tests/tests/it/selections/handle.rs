@@ -5,8 +5,8 @@ use std::sync::Arc;
 use ndarray::{ArrayD, Axis, Dimension, Ix0, IxDyn, ShapeBuilder};
 use ndzarr::store::block_on;
 use ndzarr::{
-    AnyArray, AnyElements, Array, ArrayInfo, CodecRegistry, DataType, Error, MemoryStore, OpenOptions,
-    Points, Resolved, Selection, Storage, asynchronous,
+    AnyArray, AnyElements, Array, ArrayInfo, CodecRegistry, DataType, Error, MemoryStore,
+    OpenOptions, Points, Resolved, Selection, Storage, asynchronous,
 };
 use ndzarr_testkit::{AsyncMemoryStore, CountingStore, Counts, Latency};
 
@@ -61,10 +61,16 @@ impl Selection for Any<'_> {
 pub(super) fn counted(asynchronous: bool) -> (Storage, Box<dyn Fn() -> Counts>) {
     if asynchronous {
         let store = Arc::new(AsyncMemoryStore::new(Latency::default()));
-        return (Storage::asynchronous(Arc::clone(&store)), Box::new(move || store.reset()));
+        return (
+            Storage::asynchronous(Arc::clone(&store)),
+            Box::new(move || store.reset()),
+        );
     }
     let store = Arc::new(CountingStore::new(MemoryStore::new()));
-    (Storage::blocking(Arc::clone(&store)), Box::new(move || store.reset()))
+    (
+        Storage::blocking(Arc::clone(&store)),
+        Box::new(move || store.reset()),
+    )
 }
 
 /// An array of int32, or of raw bits, whose numbers are then their first bytes.
@@ -82,19 +88,32 @@ impl Handle {
     /// All handles of the array `a`, and what they are.
     pub(super) fn all(storage: &Storage, registry: &CodecRegistry) -> Vec<(&'static str, Self)> {
         let options = || OpenOptions::new().codecs(registry.clone());
-        let untyped = || options().open_array::<ndzarr::Any>((storage, "a")).expect("the array");
+        let untyped = || {
+            options()
+                .open_array::<ndzarr::Any>((storage, "a"))
+                .expect("the array")
+        };
         let opening = asynchronous::OpenOptions::from(options());
         let asynchronous_array =
             block_on(opening.open_array::<ndzarr::Any>((storage, "a"))).expect("the array");
         let mut all = vec![
             ("untyped", Self::Untyped(untyped())),
             ("bytes", Self::Bytes(untyped())),
-            ("asynchronous, untyped", Self::AsyncUntyped(asynchronous_array.clone())),
-            ("asynchronous, bytes", Self::AsyncBytes(asynchronous_array.clone())),
+            (
+                "asynchronous, untyped",
+                Self::AsyncUntyped(asynchronous_array.clone()),
+            ),
+            (
+                "asynchronous, bytes",
+                Self::AsyncBytes(asynchronous_array.clone()),
+            ),
         ];
         if *asynchronous_array.data_type() == (DataType::Int { bits: 32 }) {
             all.push(("typed", Self::Typed(untyped().typed().expect("int32"))));
-            all.push(("asynchronous, typed", Self::AsyncTyped(asynchronous_array.typed().expect("int32"))));
+            all.push((
+                "asynchronous, typed",
+                Self::AsyncTyped(asynchronous_array.typed().expect("int32")),
+            ));
         }
         all
     }
@@ -115,9 +134,13 @@ impl Handle {
     pub(super) fn read(&self, chosen: &Chosen) -> Result<ArrayD<i32>, Error> {
         match self {
             Self::Typed(a) => with_selection!(chosen, a, s => Ok(a.read(s)?.into_dyn())),
-            Self::AsyncTyped(a) => with_selection!(chosen, a, s => Ok(block_on(a.read(s))?.into_dyn())),
+            Self::AsyncTyped(a) => {
+                with_selection!(chosen, a, s => Ok(block_on(a.read(s))?.into_dyn()))
+            }
             Self::Untyped(a) => with_selection!(chosen, a, s => Ok(numbers(a.read(s)?))),
-            Self::AsyncUntyped(a) => with_selection!(chosen, a, s => Ok(numbers(block_on(a.read(s))?))),
+            Self::AsyncUntyped(a) => {
+                with_selection!(chosen, a, s => Ok(numbers(block_on(a.read(s))?)))
+            }
             // Bytes have no shape.
             Self::Bytes(a) => with_selection!(chosen, a, s => {
                 let shape = s.resolve(a.shape())?.shape();
@@ -138,7 +161,9 @@ impl Handle {
         let mut bytes = vec![77; shape.iter().product::<usize>() * self.elem_size() + 1];
         match self {
             Self::Typed(a) => with_selection!(chosen, a, s => a.read_into(s, &mut out)?),
-            Self::AsyncTyped(a) => with_selection!(chosen, a, s => block_on(a.read_into(s, &mut out))?),
+            Self::AsyncTyped(a) => {
+                with_selection!(chosen, a, s => block_on(a.read_into(s, &mut out))?)
+            }
             Self::Untyped(a) | Self::Bytes(a) => {
                 with_selection!(chosen, a, s => a.read_bytes_into(s, &mut bytes[1..])?);
             }
@@ -147,7 +172,10 @@ impl Handle {
             }
         }
         if matches!(self, Self::Typed(_) | Self::AsyncTyped(_)) {
-            assert!(twice.index_axis(last, 0).iter().all(|&other| other == -99), "outside the result");
+            assert!(
+                twice.index_axis(last, 0).iter().all(|&other| other == -99),
+                "outside the result"
+            );
             return Ok(twice.index_axis_move(last, 1));
         }
         Ok(unpacked(&bytes[1..], shape))
@@ -166,7 +194,9 @@ impl Handle {
                 with_selection!(chosen, a, s => block_on(a.write(s, &self.elements(data))))
             }
             Self::Bytes(a) => with_selection!(chosen, a, s => a.write_bytes(s, &bytes)),
-            Self::AsyncBytes(a) => with_selection!(chosen, a, s => block_on(a.write_bytes(s, &bytes))),
+            Self::AsyncBytes(a) => {
+                with_selection!(chosen, a, s => block_on(a.write_bytes(s, &bytes)))
+            }
         }
     }
 
@@ -203,7 +233,9 @@ impl Handle {
             4 => values.into(),
             n => {
                 let shape = [values.shape(), &[n]].concat();
-                AnyElements::Packed(ArrayD::from_shape_vec(shape, packed(&values, n)).expect("as many bytes"))
+                AnyElements::Packed(
+                    ArrayD::from_shape_vec(shape, packed(&values, n)).expect("as many bytes"),
+                )
             }
         }
     }
@@ -211,8 +243,14 @@ impl Handle {
 
 fn packed(values: &ArrayD<i32>, size: usize) -> Vec<u8> {
     match size {
-        4 => values.iter().flat_map(|value| value.to_ne_bytes()).collect(),
-        n => values.iter().flat_map(|value| value.to_le_bytes().into_iter().take(n)).collect(),
+        4 => values
+            .iter()
+            .flat_map(|value| value.to_ne_bytes())
+            .collect(),
+        n => values
+            .iter()
+            .flat_map(|value| value.to_le_bytes().into_iter().take(n))
+            .collect(),
     }
 }
 

@@ -28,21 +28,45 @@ pub(super) fn chosen() -> Vec<Chosen> {
         Chosen::Lists(vec![vec![1, 3, 1, 1], vec![6, 0, 6], vec![2, -4, 0]]),
         Chosen::Lists(vec![vec![0, 1, 2, 3, 4], vec![], vec![1]]),
         Chosen::Lists(vec![vec![], vec![], vec![]]),
-        Chosen::Masks(vec![mask(0b10011, 5), mask(0b1010101, 7), mask(0b110000, 6)]),
+        Chosen::Masks(vec![
+            mask(0b10011, 5),
+            mask(0b1010101, 7),
+            mask(0b110000, 6),
+        ]),
         Chosen::Masks(vec![mask(0b11111, 5), mask(0, 7), mask(0b1, 6)]),
         Chosen::Tuple(vec![3, 0, 3], 1..5, mask(0b101101, 6)),
-        Chosen::Axes(vec![Pick::Index(-1), Pick::Range(-6, Some(-1), -2), Pick::List(vec![3, 3, 0])]),
-        Chosen::Axes(vec![Pick::Mask(mask(0b01101, 5)), Pick::Index(2), Pick::Index(0)]),
+        Chosen::Axes(vec![
+            Pick::Index(-1),
+            Pick::Range(-6, Some(-1), -2),
+            Pick::List(vec![3, 3, 0]),
+        ]),
+        Chosen::Axes(vec![
+            Pick::Mask(mask(0b01101, 5)),
+            Pick::Index(2),
+            Pick::Index(0),
+        ]),
         Chosen::Ranges(vec![(0, None, -1), (1, Some(6), -2), (0, None, 3)]),
         Chosen::Ranges(vec![(1, Some(4), 1), (2, Some(2), 1), (0, None, -6)]),
         slices(s![1..4, .., ..].as_ref()),
         slices(s![-2, ..;-3, 4].as_ref()),
         slices(s![0, 6, -6].as_ref()),
-        Chosen::Names(vec![("x", Pick::List(vec![4, 1, 4])), ("t", Pick::Index(1))]),
-        Chosen::Names(vec![("y", Pick::Range(1, None, -2)), ("x", Pick::Mask(mask(0b100101, 6)))]),
+        Chosen::Names(vec![
+            ("x", Pick::List(vec![4, 1, 4])),
+            ("t", Pick::Index(1)),
+        ]),
+        Chosen::Names(vec![
+            ("y", Pick::Range(1, None, -2)),
+            ("x", Pick::Mask(mask(0b100101, 6))),
+        ]),
         Chosen::Names(vec![]),
         // In no order, with the first one again at the end.
-        Chosen::Points(vec![vec![4, 6, 5], vec![0, 0, 0], vec![-1, 2, 1], vec![0, 1, 0], vec![4, 6, -1]]),
+        Chosen::Points(vec![
+            vec![4, 6, 5],
+            vec![0, 0, 0],
+            vec![-1, 2, 1],
+            vec![0, 1, 0],
+            vec![4, 6, -1],
+        ]),
         Chosen::Points(vec![]),
         Chosen::ByAxis(vec![vec![3, 0, 3, 3], vec![-1, 2, 6, 6], vec![0, 5, 0, 1]]),
         whole(|n| n * n % 7 == 2),
@@ -55,12 +79,27 @@ pub(super) fn chosen() -> Vec<Chosen> {
 }
 
 /// An array `a` of -1, -2, -3 …
-pub(super) fn made(storage: &Storage, format: Format, sharded: bool, data_type: DataType) -> ArrayD<i32> {
-    let builder = AnyArray::builder(&SHAPE[..]).chunks(CHUNK.map(|n| n as u64)).format(format);
+pub(super) fn made(
+    storage: &Storage,
+    format: Format,
+    sharded: bool,
+    data_type: DataType,
+) -> ArrayD<i32> {
+    let builder = AnyArray::builder(&SHAPE[..])
+        .chunks(CHUNK.map(|n| n as u64))
+        .format(format);
     let builder = builder.data_type(data_type).codecs([codec::gzip(1)]);
-    let builder = if sharded { builder.shards(SHARD.map(|n| n as u64)) } else { builder };
+    let builder = if sharded {
+        builder.shards(SHARD.map(|n| n as u64))
+    } else {
+        builder
+    };
     let named = matches!(format, Format::Zarr2 | Format::Zarr3 | Format::N5);
-    let builder = if named { builder.dimension_names(NAMES) } else { builder };
+    let builder = if named {
+        builder.dimension_names(NAMES)
+    } else {
+        builder
+    };
     builder.create((storage, "a")).expect("a new array");
     let mut n = 0;
     let all = ArrayD::from_shape_simple_fn(IxDyn(&SHAPE), || {
@@ -68,14 +107,20 @@ pub(super) fn made(storage: &Storage, format: Format, sharded: bool, data_type: 
         n
     });
     let (_, handle) = &Handle::all(storage, &CodecRegistry::new())[0];
-    handle.write(&Chosen::Names(vec![]).or_whole(named), &all).expect("a write");
+    handle
+        .write(&Chosen::Names(vec![]).or_whole(named), &all)
+        .expect("a write");
     all
 }
 
 impl Chosen {
     /// All of an array, by names if it has any.
     fn or_whole(self, named: bool) -> Self {
-        if named { self } else { Self::Ranges(vec![(0, None, 1); 3]) }
+        if named {
+            self
+        } else {
+            Self::Ranges(vec![(0, None, 1); 3])
+        }
     }
 }
 
@@ -99,29 +144,44 @@ fn every_kind_is_read_and_written_by_every_call() {
             let whole = Chosen::Ranges(vec![(0, None, 1); 3]);
             for (name, handle) in &handles {
                 for (n, chosen) in chosen().iter().enumerate() {
-                    if matches!(chosen, Chosen::Names(_)) && handle.info().dimension_names().is_none() {
+                    if matches!(chosen, Chosen::Names(_))
+                        && handle.info().dimension_names().is_none()
+                    {
                         continue;
                     }
-                    let what =
-                        format!("{format}, sharded {sharded}, {data_type}, {slow}, {name}: {chosen:?}");
+                    let what = format!(
+                        "{format}, sharded {sharded}, {data_type}, {slow}, {name}: {chosen:?}"
+                    );
                     let taken = chosen.taken(&SHAPE, &CHUNK);
                     let expected = taken.of(&all);
                     assert_eq!(handle.read(chosen).expect(&what), expected, "{what}");
-                    assert_eq!(handle.read_into(chosen, &taken.shape).expect(&what), expected, "{what}");
+                    assert_eq!(
+                        handle.read_into(chosen, &taken.shape).expect(&what),
+                        expected,
+                        "{what}"
+                    );
                     let many = handle.read_many(&[chosen, &whole, chosen]).expect(&what);
                     assert_eq!(many, [expected.clone(), all.clone(), expected], "{what}");
 
                     let mut value = n as i32 * 1000;
                     handle.fill(chosen, -7 - value).expect(&what);
                     taken.put(&mut all, std::iter::repeat(&(-7 - value)));
-                    assert_eq!(handles[0].1.read(&whole).expect("a read"), all, "filled, {what}");
+                    assert_eq!(
+                        handles[0].1.read(&whole).expect("a read"),
+                        all,
+                        "filled, {what}"
+                    );
                     let values = ArrayD::from_shape_simple_fn(IxDyn(&taken.shape), || {
                         value += 1;
                         value
                     });
                     handle.write(chosen, &values).expect(&what);
                     taken.put(&mut all, &values);
-                    assert_eq!(handles[0].1.read(&whole).expect("a read"), all, "written, {what}");
+                    assert_eq!(
+                        handles[0].1.read(&whole).expect("a read"),
+                        all,
+                        "written, {what}"
+                    );
                 }
             }
         }

@@ -44,7 +44,11 @@ pub(super) struct Taken {
 }
 
 fn from_end(at: i64, len: usize) -> usize {
-    if at < 0 { (at + len as i64) as usize } else { at as usize }
+    if at < 0 {
+        (at + len as i64) as usize
+    } else {
+        at as usize
+    }
 }
 
 impl Pick {
@@ -98,14 +102,23 @@ impl Selection for Outer<'_> {
 
 /// All combinations of the indices along the axes.
 pub(super) fn outer(shape: &[usize], picks: &[Pick]) -> Taken {
-    let along: Vec<Vec<usize>> = picks.iter().zip(shape).map(|(pick, &len)| pick.indices(len)).collect();
-    let kept = along.iter().zip(picks).filter(|(_, pick)| !matches!(pick, Pick::Index(_)));
+    let along: Vec<Vec<usize>> = picks
+        .iter()
+        .zip(shape)
+        .map(|(pick, &len)| pick.indices(len))
+        .collect();
+    let kept = along
+        .iter()
+        .zip(picks)
+        .filter(|(_, pick)| !matches!(pick, Pick::Index(_)));
     let shape = kept.map(|(indices, _)| indices.len()).collect();
     let mut places = vec![Vec::new()];
     for indices in &along {
         places = places
             .iter()
-            .flat_map(|head: &Vec<usize>| indices.iter().map(move |&at| [&head[..], &[at]].concat()))
+            .flat_map(|head: &Vec<usize>| {
+                indices.iter().map(move |&at| [&head[..], &[at]].concat())
+            })
             .collect();
     }
     Taken { shape, places }
@@ -114,12 +127,24 @@ pub(super) fn outer(shape: &[usize], picks: &[Pick]) -> Taken {
 impl Chosen {
     /// What it takes of an array with chunks of this shape.
     pub(super) fn taken(&self, shape: &[usize], chunk: &[usize]) -> Taken {
-        let all = |places: Vec<Vec<usize>>| Taken { shape: vec![places.len()], places };
-        let inside = |point: &[i64]| point.iter().zip(shape).map(|(&at, &len)| from_end(at, len)).collect();
+        let all = |places: Vec<Vec<usize>>| Taken {
+            shape: vec![places.len()],
+            places,
+        };
+        let inside = |point: &[i64]| {
+            point
+                .iter()
+                .zip(shape)
+                .map(|(&at, &len)| from_end(at, len))
+                .collect()
+        };
         let picks = match self {
             Self::Lists(lists) => lists.iter().cloned().map(Pick::List).collect(),
             Self::Masks(masks) => masks.iter().cloned().map(Pick::Mask).collect(),
-            Self::Ranges(ranges) => ranges.iter().map(|&(a, b, step)| Pick::Range(a, b, step)).collect(),
+            Self::Ranges(ranges) => ranges
+                .iter()
+                .map(|&(a, b, step)| Pick::Range(a, b, step))
+                .collect(),
             Self::Slices(slices) => slices
                 .iter()
                 .map(|along| match *along {
@@ -137,9 +162,15 @@ impl Chosen {
             ],
             Self::Axes(picks) => picks.clone(),
             Self::Names(names) => {
-                let pick =
-                    |name| names.iter().find(|(given, _)| *given == name).map(|(_, pick)| pick.clone());
-                NAMES.map(|name| pick(name).unwrap_or(Pick::Range(0, None, 1))).to_vec()
+                let pick = |name| {
+                    names
+                        .iter()
+                        .find(|(given, _)| *given == name)
+                        .map(|(_, pick)| pick.clone())
+                };
+                NAMES
+                    .map(|name| pick(name).unwrap_or(Pick::Range(0, None, 1)))
+                    .to_vec()
             }
             Self::Blocks(blocks) => {
                 let range = |((&(first, end), &len), &n): ((&(i64, i64), &usize), &usize)| {
@@ -155,7 +186,9 @@ impl Chosen {
             }
             Self::Mask(mask) => {
                 let selected = mask.indexed_iter().filter(|(_, selected)| **selected);
-                return all(selected.map(|(at, _)| at.as_array_view().to_vec()).collect());
+                return all(selected
+                    .map(|(at, _)| at.as_array_view().to_vec())
+                    .collect());
             }
         };
         outer(shape, &picks)
@@ -170,6 +203,9 @@ impl Taken {
 
     /// One value after the other, so the last one of a place stays.
     pub(super) fn put<'v>(&self, all: &mut ArrayD<i32>, values: impl IntoIterator<Item = &'v i32>) {
-        self.places.iter().zip(values).for_each(|(at, &value)| all[&at[..]] = value);
+        self.places
+            .iter()
+            .zip(values)
+            .for_each(|(at, &value)| all[&at[..]] = value);
     }
 }

@@ -21,18 +21,27 @@ fn draft(format: Format, chunks_per_shard: Option<u64>) -> MemoryStore {
 fn d3_t19_t20_t43_shards_as_zarr_python_wrote_them() {
     let c0 = "0304 0102 0200000000000000 0200000000000000 0000000000000000 0200000000000000";
     let c1 = format!("0909 0000000000000000 0200000000000000 {}", "ff".repeat(16));
-    for (format, prefix) in [(Format::DraftA, "data/sh/"), (Format::DraftB, "data/root/sh/")] {
+    for (format, prefix) in [
+        (Format::DraftA, "data/sh/"),
+        (Format::DraftB, "data/root/sh/"),
+    ] {
         let store = draft(format, Some(2));
         store.set(&format!("{prefix}c0"), hex(c0)).expect("a key");
         store.set(&format!("{prefix}c1"), hex(&c1)).expect("a key");
         let array = Array::<u8>::open((&store, "sh")).expect("an array");
-        assert_eq!(array.read(s![..]).expect("a read"), array![1, 2, 3, 4, 9, 9]);
+        assert_eq!(
+            array.read(s![..]).expect("a read"),
+            array![1, 2, 3, 4, 9, 9]
+        );
 
         // T43: an offset that reaches into the index.
         let mut broken = hex(&c1);
         broken[2] = 2;
         store.set(&format!("{prefix}c1"), broken).expect("a key");
-        assert_eq!(array.read(s![..]).expect_err("broken").kind(), ErrorKind::Corrupt);
+        assert_eq!(
+            array.read(s![..]).expect_err("broken").kind(),
+            ErrorKind::Corrupt
+        );
     }
 }
 
@@ -48,7 +57,10 @@ fn d3_t22_broken_shards_are_errors() {
         format!("{fill}{zero}{fill}{fill}"),
     ] {
         store.set("data/sh/c0", hex(&shard)).expect("a key");
-        assert_eq!(array.read(s![0..2]).expect_err("broken").kind(), ErrorKind::Corrupt);
+        assert_eq!(
+            array.read(s![0..2]).expect_err("broken").kind(),
+            ErrorKind::Corrupt
+        );
     }
 }
 
@@ -60,8 +72,13 @@ fn d3_t23_the_index_is_full_at_the_edge() {
         .shards([2, 2])
         .format(Format::DraftA)
         .create((&store, "a"));
-    array.and_then(|a| a.write(s![2, 2], &ndarray::arr0(5))).expect("a write");
-    assert_eq!(stored(&store, "data/a/c1/1").map(|shard| shard.len()), Some(1 + 64));
+    array
+        .and_then(|a| a.write(s![2, 2], &ndarray::arr0(5)))
+        .expect("a write");
+    assert_eq!(
+        stored(&store, "data/a/c1/1").map(|shard| shard.len()),
+        Some(1 + 64)
+    );
 }
 
 #[test]
@@ -79,7 +96,10 @@ fn d3_t24_erasing_the_last_chunk_of_a_shard_erases_the_shard() {
 
 #[test]
 fn d3_t38_t40_short_empty_and_edge_chunks() {
-    for (format, prefix) in [(Format::DraftA, "data/a/"), (Format::DraftB, "data/root/a/")] {
+    for (format, prefix) in [
+        (Format::DraftA, "data/a/"),
+        (Format::DraftB, "data/root/a/"),
+    ] {
         let store = MemoryStore::new();
         let array = Array::<u8>::builder([3])
             .chunks([2])
@@ -91,17 +111,28 @@ fn d3_t38_t40_short_empty_and_edge_chunks() {
         assert_eq!(stored(&store, &format!("{prefix}c0")), Some(hex("0102")));
         assert_eq!(stored(&store, &format!("{prefix}c1")), Some(hex("0309")));
         for short in ["03", ""] {
-            store.set(&format!("{prefix}c1"), hex(short)).expect("a key");
-            assert_eq!(array.read(s![..]).expect_err("too short").kind(), ErrorKind::Corrupt);
+            store
+                .set(&format!("{prefix}c1"), hex(short))
+                .expect("a key");
+            assert_eq!(
+                array.read(s![..]).expect_err("too short").kind(),
+                ErrorKind::Corrupt
+            );
         }
     }
 }
 
 #[test]
 fn d3_t09_scalars_of_both_dialects() {
-    for (format, key) in [(Format::DraftA, "data/a/c"), (Format::DraftB, "data/root/a/c0")] {
+    for (format, key) in [
+        (Format::DraftA, "data/a/c"),
+        (Format::DraftB, "data/root/a/c0"),
+    ] {
         let store = MemoryStore::new();
-        let array = Array::<f64>::builder([]).format(format).create((&store, "a")).expect("a new array");
+        let array = Array::<f64>::builder([])
+            .format(format)
+            .create((&store, "a"))
+            .expect("a new array");
         array.write(s![], &ndarray::arr0(1.5)).expect("a write");
         assert_eq!(stored(&store, key), Some(hex("000000000000f83f")));
         if format == Format::DraftB {

@@ -11,8 +11,14 @@ use super::store::*;
 fn n5_blocks_truncated_and_padded_in_both_axis_orders() {
     let header = "000000020000000300000002";
     for (edges, last) in [
-        (EdgeBlocks::Truncated, "000000020000000200000002 000e000f00130014".to_owned()),
-        (EdgeBlocks::Padded, format!("{header} 000e000f0000001300140000")),
+        (
+            EdgeBlocks::Truncated,
+            "000000020000000200000002 000e000f00130014".to_owned(),
+        ),
+        (
+            EdgeBlocks::Padded,
+            format!("{header} 000e000f0000001300140000"),
+        ),
     ] {
         for axes in [N5Axes::Native, N5Axes::Reversed] {
             let store = MemoryStore::new();
@@ -28,7 +34,10 @@ fn n5_blocks_truncated_and_padded_in_both_axis_orders() {
                 .edge_blocks(edges);
             let array = array.create((&store, "d")).expect("a new dataset");
             array.write(s![.., ..], &values).expect("a write");
-            assert_eq!(stored(&store, "d/0/0"), Some(hex(&format!("{header} 000100020003000600070008"))));
+            assert_eq!(
+                stored(&store, "d/0/0"),
+                Some(hex(&format!("{header} 000100020003000600070008")))
+            );
             assert_eq!(
                 stored(&store, "d/1/0"),
                 Some(match edges {
@@ -46,18 +55,31 @@ fn n5_blocks_truncated_and_padded_in_both_axis_orders() {
 /// How readers treat a block header.
 #[test]
 fn n5_headers_that_do_not_fit() {
-    let attributes =
-        json!({"dataType": "uint16", "dimensions": [6], "blockSize": [3], "compression": {"type": "raw"}});
+    let attributes = json!({"dataType": "uint16", "dimensions": [6], "blockSize": [3], "compression": {"type": "raw"}});
     let read = |block: &str| {
-        let store = store(&[("d/attributes.json", attributes.clone())], &[("d/0", block)]);
+        let store = store(
+            &[("d/attributes.json", attributes.clone())],
+            &[("d/0", block)],
+        );
         let array = Array::<u16>::open((&store, "d")).expect("a dataset");
-        array.read(s![0..3]).map(|values| values.to_vec()).map_err(|error| {
-            assert_eq!((error.key(), error.chunk()), (Some("d/0"), Some(&[0][..])), "{error:?}");
-            error.kind()
-        })
+        array
+            .read(s![0..3])
+            .map(|values| values.to_vec())
+            .map_err(|error| {
+                assert_eq!(
+                    (error.key(), error.chunk()),
+                    (Some("d/0"), Some(&[0][..])),
+                    "{error:?}"
+                );
+                error.kind()
+            })
     };
     assert_eq!(read("0000 0001 00000003 000100020003"), Ok(vec![1, 2, 3]));
-    assert_eq!(read("0000 0001 00000002 00010002"), Ok(vec![1, 2, 0]), "smaller, not at the edge");
+    assert_eq!(
+        read("0000 0001 00000002 00010002"),
+        Ok(vec![1, 2, 0]),
+        "smaller, not at the edge"
+    );
     assert_eq!(read("0000 0001 00000000"), Ok(vec![0, 0, 0]), "a size of 0");
     assert_eq!(
         read("0001 0001 00000003 00000003 000100020003"),
@@ -79,17 +101,26 @@ fn n5_headers_that_do_not_fit() {
         assert_eq!(read(bad), Err(ErrorKind::Corrupt), "{bad}");
     }
     let other_count = "0001 0001 00000003 00000002 00010002";
-    assert_eq!(read(other_count), Err(ErrorKind::Unsupported), "a valid block, and not one of an array");
+    assert_eq!(
+        read(other_count),
+        Err(ErrorKind::Unsupported),
+        "a valid block, and not one of an array"
+    );
     // At the edge, elements outside the dimensions are dropped.
     let store = store(
         &[(
             "d/attributes.json",
             json!({"dataType": "uint8", "dimensions": [4], "blockSize": [3], "compression": {"type": "raw"}}),
         )],
-        &[("d/0", "0000 0001 00000003 010203"), ("d/1", "0000 0001 00000003 04ffff")],
+        &[
+            ("d/0", "0000 0001 00000003 010203"),
+            ("d/1", "0000 0001 00000003 04ffff"),
+        ],
     );
     assert_eq!(
-        Array::<u8>::open((&store, "d")).and_then(|a| a.read(s![..])).expect("a read"),
+        Array::<u8>::open((&store, "d"))
+            .and_then(|a| a.read(s![..]))
+            .expect("a read"),
         array![1, 2, 3, 4]
     );
 }

@@ -66,5 +66,8 @@ pub(crate) fn all<T: Element>(store: &MemoryStore) -> Result<Vec<T>, ndzarr::Err
 pub(crate) fn corrupt<T: Element + std::fmt::Debug>(store: &MemoryStore) {
     let error = all::<T>(store).expect_err("a broken value is an error");
     assert_eq!(error.kind(), ErrorKind::Corrupt, "{error:?}");
-    assert!(error.key().is_some() && error.chunk().is_some() && error.store().is_some(), "{error:?}");
+    assert!(
+        error.key().is_some() && error.chunk().is_some() && error.store().is_some(),
+        "{error:?}"
+    );
 }

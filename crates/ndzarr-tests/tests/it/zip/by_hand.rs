@@ -46,14 +46,25 @@ impl Entry {
 
     pub(crate) fn deflated(name: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Self {
         let mut encoder = DeflateEncoder::new(Vec::new(), flate2::Compression::new(6));
-        encoder.write_all(value.as_ref()).expect("it writes to memory");
+        encoder
+            .write_all(value.as_ref())
+            .expect("it writes to memory");
         let stored = encoder.finish().expect("it writes to memory");
-        Self { method: 8, stored_len: stored.len() as u32, stored, ..Self::stored(name, value) }
+        Self {
+            method: 8,
+            stored_len: stored.len() as u32,
+            stored,
+            ..Self::stored(name, value)
+        }
     }
 
     /// As a writer has it that cannot go back: the local header knows no sizes.
     pub(crate) fn streamed(self) -> Self {
-        Self { flags: 8, has_descriptor: true, ..self }
+        Self {
+            flags: 8,
+            has_descriptor: true,
+            ..self
+        }
     }
 }
 
@@ -85,13 +96,22 @@ impl Archive {
 
     pub(crate) fn add(&mut self, entry: &Entry) {
         let at = self.values.len() as u32;
-        let (crc, stored_len, size) =
-            if entry.has_descriptor { (0, 0, 0) } else { (entry.crc, entry.stored_len, entry.size) };
+        let (crc, stored_len, size) = if entry.has_descriptor {
+            (0, 0, 0)
+        } else {
+            (entry.crc, entry.stored_len, entry.size)
+        };
         let out = &mut self.values;
         out.extend(b"PK\x03\x04");
         shorts(out, &[20, entry.flags, entry.method, 0, 0x21]);
         longs(out, &[crc, stored_len, size]);
-        shorts(out, &[entry.local_name.len() as u16, entry.local_extra.len() as u16]);
+        shorts(
+            out,
+            &[
+                entry.local_name.len() as u16,
+                entry.local_extra.len() as u16,
+            ],
+        );
         out.extend([&entry.local_name[..], &entry.local_extra, &entry.stored].concat());
         if entry.has_descriptor {
             out.extend(b"PK\x07\x08");
@@ -106,7 +126,16 @@ impl Archive {
         out.extend(b"PK\x01\x02");
         shorts(out, &[20, 20, entry.flags, entry.method, 0, 0x21]);
         longs(out, &[entry.crc, entry.stored_len, entry.size]);
-        shorts(out, &[entry.name.len() as u16, entry.central_extra.len() as u16, 0, 0, 0]);
+        shorts(
+            out,
+            &[
+                entry.name.len() as u16,
+                entry.central_extra.len() as u16,
+                0,
+                0,
+                0,
+            ],
+        );
         longs(out, &[0, at]);
         out.extend([&entry.name[..], &entry.central_extra].concat());
         self.n += 1;
@@ -116,7 +145,10 @@ impl Archive {
         let mut out = [&self.junk[..], &self.values, &self.directory].concat();
         out.extend(b"PK\x05\x06");
         shorts(&mut out, &[0, 0, self.n as u16, self.n as u16]);
-        longs(&mut out, &[self.directory.len() as u32, self.values.len() as u32]);
+        longs(
+            &mut out,
+            &[self.directory.len() as u32, self.values.len() as u32],
+        );
         shorts(&mut out, &[self.comment.len() as u16]);
         [out, self.comment.clone()].concat()
     }
@@ -144,15 +176,21 @@ impl Archive {
 }
 
 pub(crate) fn shorts(out: &mut Vec<u8>, values: &[u16]) {
-    values.iter().for_each(|value| out.extend(value.to_le_bytes()));
+    values
+        .iter()
+        .for_each(|value| out.extend(value.to_le_bytes()));
 }
 
 pub(crate) fn longs(out: &mut Vec<u8>, values: &[u32]) {
-    values.iter().for_each(|value| out.extend(value.to_le_bytes()));
+    values
+        .iter()
+        .for_each(|value| out.extend(value.to_le_bytes()));
 }
 
 pub(crate) fn longest(out: &mut Vec<u8>, values: &[u64]) {
-    values.iter().for_each(|value| out.extend(value.to_le_bytes()));
+    values
+        .iter()
+        .for_each(|value| out.extend(value.to_le_bytes()));
 }
 
 pub(crate) fn key(name: &str) -> Key {
@@ -169,12 +207,22 @@ pub(crate) fn open(archive: impl Into<Bytes>) -> Result<ZipStore<MemoryStore>, S
     ZipStore::open(memory(archive), key("a.zip"))
 }
 
-pub(crate) fn fetch(store: &impl Store, name: &str, want: Want) -> Result<Option<Vec<Bytes>>, StoreError> {
-    Ok(match store.fetch(&Fetch { key: key(name), of: Of::Any, want })? {
-        Fetched::Parts { parts, .. } => Some(parts),
-        Fetched::Missing => None,
-        Fetched::Changed => panic!("no pin was asked for"),
-    })
+pub(crate) fn fetch(
+    store: &impl Store,
+    name: &str,
+    want: Want,
+) -> Result<Option<Vec<Bytes>>, StoreError> {
+    Ok(
+        match store.fetch(&Fetch {
+            key: key(name),
+            of: Of::Any,
+            want,
+        })? {
+            Fetched::Parts { parts, .. } => Some(parts),
+            Fetched::Missing => None,
+            Fetched::Changed => panic!("no pin was asked for"),
+        },
+    )
 }
 
 pub(crate) fn get(store: &impl Store, name: &str) -> Result<Option<Bytes>, StoreError> {
@@ -184,7 +232,9 @@ pub(crate) fn get(store: &impl Store, name: &str) -> Result<Option<Bytes>, Store
 
 #[track_caller]
 pub(crate) fn assert_value(store: &impl Store, name: &str, expected: impl AsRef<[u8]>) {
-    let value = get(store, name).expect("it can be read").expect("it exists");
+    let value = get(store, name)
+        .expect("it can be read")
+        .expect("it exists");
     assert!(value[..] == *expected.as_ref(), "{name}: {value:?}");
 }
 

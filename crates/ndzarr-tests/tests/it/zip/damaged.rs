@@ -8,14 +8,25 @@ fn archive() -> Vec<u8> {
     let entries = [
         Entry::stored("zarr.json", "{}"),
         Entry::deflated("c/0", [7; 300]).streamed(),
-        Entry { method: 93, ..zstd("c/1", &[9; 300]) },
+        Entry {
+            method: 93,
+            ..zstd("c/1", &[9; 300])
+        },
     ];
-    Archive { comment: b"a comment".to_vec(), ..Archive::of(&entries) }.zip64_bytes()
+    Archive {
+        comment: b"a comment".to_vec(),
+        ..Archive::of(&entries)
+    }
+    .zip64_bytes()
 }
 
 fn zstd(name: &str, value: &[u8]) -> Entry {
     let stored = zstd::bulk::compress(value, 3).expect("zstd encodes");
-    Entry { stored_len: stored.len() as u32, stored, ..Entry::stored(name, value) }
+    Entry {
+        stored_len: stored.len() as u32,
+        stored,
+        ..Entry::stored(name, value)
+    }
 }
 
 /// Reads everything; what is read is one of the values.

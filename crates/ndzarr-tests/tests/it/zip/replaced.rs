@@ -8,7 +8,11 @@ use ndzarr_store_zip::{ZipStore, ZipWriter};
 use crate::zip::by_hand::{Archive, Entry, assert_fails, assert_value, get, key, memory, open};
 
 fn archive(fill: u8) -> Vec<u8> {
-    Archive::of(&[Entry::stored("a", [fill; 50]), Entry::stored("b", [fill; 50])]).bytes()
+    Archive::of(&[
+        Entry::stored("a", [fill; 50]),
+        Entry::stored("b", [fill; 50]),
+    ])
+    .bytes()
 }
 
 #[test]
@@ -20,7 +24,9 @@ fn rs_45_a_replaced_archive_is_an_error_and_not_a_mixture() {
     for name in ["a", "b"] {
         assert_fails(get(&store, name), "changed since it was opened");
     }
-    memory.erase(&key("a.zip"), ndzarr_store::Precondition::None).expect("it erases");
+    memory
+        .erase(&key("a.zip"), ndzarr_store::Precondition::None)
+        .expect("it erases");
     assert_fails(get(&store, "a"), "changed since it was opened");
 }
 
@@ -36,7 +42,10 @@ fn rs_45_a_replaced_file_is_an_error_and_not_a_mixture() {
         let other = archive(2).iter().chain(b"").copied().collect::<Vec<u8>>();
         if in_place {
             // Of another size, so that it shows whatever the resolution of the clock.
-            let other = Archive { junk: b"#".to_vec(), ..Archive::of(&[Entry::stored("a", [2; 50])]) };
+            let other = Archive {
+                junk: b"#".to_vec(),
+                ..Archive::of(&[Entry::stored("a", [2; 50])])
+            };
             fs::write(&path, other.bytes()).expect("it writes");
         } else {
             let new = folder.path().join("new");
@@ -54,10 +63,19 @@ fn pins_name_values_of_one_archive() {
     use ndzarr_store::{Fetch, Fetched, Of, Want};
     let first = open(archive(1)).expect("it opens");
     let second = open(archive(1)).expect("it opens");
-    let fetch = |of| Fetch { key: key("a"), of, want: Want::Size };
-    let Ok(Fetched::Parts { pin, .. }) = first.fetch(&fetch(Of::Any)) else { panic!("it exists") };
+    let fetch = |of| Fetch {
+        key: key("a"),
+        of,
+        want: Want::Size,
+    };
+    let Ok(Fetched::Parts { pin, .. }) = first.fetch(&fetch(Of::Any)) else {
+        panic!("it exists")
+    };
     for of in [Of::Snapshot(pin.clone()), Of::IfCurrent(pin)] {
-        assert!(matches!(first.fetch(&fetch(of.clone())), Ok(Fetched::Parts { .. })));
+        assert!(matches!(
+            first.fetch(&fetch(of.clone())),
+            Ok(Fetched::Parts { .. })
+        ));
         assert!(matches!(second.fetch(&fetch(of)), Ok(Fetched::Changed)));
     }
 }
@@ -65,8 +83,14 @@ fn pins_name_values_of_one_archive() {
 #[test]
 fn archives_are_not_written_to() {
     let store = open(archive(1)).expect("it opens");
-    assert_fails(store.put(&key("a"), &[], ndzarr_store::Precondition::None), "only write a new one");
-    assert_fails(store.erase(&key("a"), ndzarr_store::Precondition::None), "only write a new one");
+    assert_fails(
+        store.put(&key("a"), &[], ndzarr_store::Precondition::None),
+        "only write a new one",
+    );
+    assert_fails(
+        store.erase(&key("a"), ndzarr_store::Precondition::None),
+        "only write a new one",
+    );
     let memory = memory("");
     assert_fails(ZipWriter::create(memory, key("b.zip")), "temporaries");
 }
@@ -103,7 +127,10 @@ struct Forgetful(ndzarr_store::MemoryStore);
 impl Store for Forgetful {
     ndzarr_testkit::forward!(0: name, put, erase);
 
-    fn fetch(&self, fetch: &ndzarr_store::Fetch) -> Result<ndzarr_store::Fetched, ndzarr_store::StoreError> {
+    fn fetch(
+        &self,
+        fetch: &ndzarr_store::Fetch,
+    ) -> Result<ndzarr_store::Fetched, ndzarr_store::StoreError> {
         match fetch.of {
             ndzarr_store::Of::IfCurrent(_) => Ok(ndzarr_store::Fetched::Changed),
             _ => self.0.fetch(fetch),

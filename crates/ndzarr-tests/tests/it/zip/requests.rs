@@ -6,7 +6,12 @@ use ndzarr_testkit::{AsyncMemoryStore, CountingStore, Latency, Random, block_on}
 
 use crate::zip::by_hand::{Archive, Entry, assert_value, fetch, key, memory};
 
-fn counted(archive: Vec<u8>) -> (CountingStore<MemoryStore>, ZipStore<CountingStore<MemoryStore>>) {
+fn counted(
+    archive: Vec<u8>,
+) -> (
+    CountingStore<MemoryStore>,
+    ZipStore<CountingStore<MemoryStore>>,
+) {
     let counting = CountingStore::new(memory(archive));
     let store = ZipStore::open(counting.clone(), key("a.zip")).expect("it opens");
     (counting, store)
@@ -15,7 +20,10 @@ fn counted(archive: Vec<u8>) -> (CountingStore<MemoryStore>, ZipStore<CountingSt
 fn many() -> Archive {
     let mut archive = Archive::default();
     for i in 0..100_000 {
-        archive.add(&Entry::stored(format!("c/{}/{}", i / 1000, i % 1000), "0123456789"));
+        archive.add(&Entry::stored(
+            format!("c/{}/{}", i / 1000, i % 1000),
+            "0123456789",
+        ));
     }
     archive
 }
@@ -25,7 +33,10 @@ fn rs_44_a_large_directory_takes_two_requests_and_a_small_one_takes_one() {
     let archive = many();
     let (counting, store) = counted(archive.zip64_bytes());
     let counts = counting.counts();
-    assert_eq!((counts.fetches, counts.looks, store.n_values()), (2, 0, 100_000));
+    assert_eq!(
+        (counts.fetches, counts.looks, store.n_values()),
+        (2, 0, 100_000)
+    );
     // Nothing is read twice.
     let directory = archive.directory.len() as u64;
     let end = 22 + 20 + 56;
@@ -39,20 +50,31 @@ fn rs_44_a_large_directory_takes_two_requests_and_a_small_one_takes_one() {
 fn a_stored_value_takes_one_request() {
     let extra = vec![0x99; 28];
     let value = vec![5; 1 << 20];
-    let large = Entry { local_extra: extra, ..Entry::stored("a", &value) };
+    let large = Entry {
+        local_extra: extra,
+        ..Entry::stored("a", &value)
+    };
     let (counting, store) = counted(Archive::of(&[large, Entry::deflated("b", &value)]).bytes());
     for name in ["a", "b"] {
         counting.reset();
         fetch(&store, name, Want::Whole { limit: 1 << 20 }).expect("it reads");
-        assert_eq!((counting.counts().fetches, counting.counts().ranges), (1, 1), "{name}");
+        assert_eq!(
+            (counting.counts().fetches, counting.counts().ranges),
+            (1, 1),
+            "{name}"
+        );
     }
     // Where it begins is known by now.
     counting.reset();
     fetch(&store, "a", Want::Ranges(vec![7..8, 1000..1010])).expect("it reads");
-    assert_eq!((counting.counts().fetches, counting.counts().bytes_read), (1, 11));
+    assert_eq!(
+        (counting.counts().fetches, counting.counts().bytes_read),
+        (1, 11)
+    );
 }
 
-/// Compressed, it is read in pieces of 16 MiB, so that no more than one is in memory (C13 of the design).
+/// Compressed, it is read in pieces of 16 MiB, so that no more than one is in memory (C13 of the
+/// design).
 #[test]
 fn c13_a_large_compressed_value_is_read_in_pieces() {
     // Bytes that do not compress: more than one piece.
@@ -77,7 +99,10 @@ fn parts_of_a_value_take_one_request_too() {
     let (counting, store) = counted(Archive::of(&[Entry::stored("a", &value)]).bytes());
     counting.reset();
     fetch(&store, "a", Want::Tail(16)).expect("it reads");
-    assert_eq!((counting.counts().fetches, counting.counts().ranges), (1, 2));
+    assert_eq!(
+        (counting.counts().fetches, counting.counts().ranges),
+        (1, 2)
+    );
     assert!(counting.counts().bytes_read < 300);
 }
 
@@ -94,8 +119,13 @@ fn an_asynchronous_store_takes_as_many() {
         want: Want::Whole { limit: 10 },
     };
     let store = &store;
-    let all = (0..8).map(|i| async move { ndzarr_store::AsyncStore::fetch(store, &wanted(i)).await });
-    assert!(block_on(futures_util::future::join_all(all)).iter().all(Result::is_ok));
+    let all =
+        (0..8).map(|i| async move { ndzarr_store::AsyncStore::fetch(store, &wanted(i)).await });
+    assert!(
+        block_on(futures_util::future::join_all(all))
+            .iter()
+            .all(Result::is_ok)
+    );
     assert_eq!((slow.counts().fetches, slow.counts().max_in_flight), (8, 8));
 }
 
@@ -107,7 +137,9 @@ fn what_is_known_from_the_directory_takes_no_request() {
     assert!(!store.has(&key("c/0")).expect("it knows"));
     fetch(&store, "c/0/0", Want::Size).expect("it knows");
     fetch(&store, "c/0/0", Want::Ranges(vec![])).expect("it knows");
-    let listed = store.list_dir(&ndzarr_store::Prefix::new("c/").expect("a prefix")).expect("it lists");
+    let listed = store
+        .list_dir(&ndzarr_store::Prefix::new("c/").expect("a prefix"))
+        .expect("it lists");
     assert_eq!((listed.keys.len(), listed.prefixes.len()), (0, 100));
     assert_eq!(counting.counts(), Default::default());
 }

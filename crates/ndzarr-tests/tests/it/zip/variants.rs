@@ -1,4 +1,5 @@
-//! Archives as other programs may write them: zip64, comments, other fields, an archive in an archive.
+//! Archives as other programs may write them: zip64, comments, other fields, an archive in an
+//! archive.
 
 use ndzarr_store::Store;
 use ndzarr_store_zip::ZipStore;
@@ -10,9 +11,26 @@ use crate::zip::rules::{DOCUMENT, check, entries};
 
 #[test]
 fn comments_are_read_over() {
-    for comment in [&b"c"[..], &[b'c'; 65535], b"PK\x05\x06", b"PK\x05\x06 is how an end begins, and more"] {
-        check(Archive { comment: comment.to_vec(), ..Archive::of(&entries()) }.bytes());
-        check(Archive { comment: comment.to_vec(), ..Archive::of(&entries()) }.zip64_bytes());
+    for comment in [
+        &b"c"[..],
+        &[b'c'; 65535],
+        b"PK\x05\x06",
+        b"PK\x05\x06 is how an end begins, and more",
+    ] {
+        check(
+            Archive {
+                comment: comment.to_vec(),
+                ..Archive::of(&entries())
+            }
+            .bytes(),
+        );
+        check(
+            Archive {
+                comment: comment.to_vec(),
+                ..Archive::of(&entries())
+            }
+            .zip64_bytes(),
+        );
     }
 }
 
@@ -32,23 +50,43 @@ fn zip64_is_read() {
     extra.truncate(5);
     shorts(&mut extra, &[1, 24]);
     longest(&mut extra, &[7, 7, 0]);
-    let entry =
-        Entry { size: u32::MAX, stored_len: u32::MAX, central_extra: extra, ..Entry::stored("a", value) };
-    let mut archive =
-        Archive { values: Archive::of(&[Entry::stored("a", value)]).values, ..Archive::default() };
+    let entry = Entry {
+        size: u32::MAX,
+        stored_len: u32::MAX,
+        central_extra: extra,
+        ..Entry::stored("a", value)
+    };
+    let mut archive = Archive {
+        values: Archive::of(&[Entry::stored("a", value)]).values,
+        ..Archive::default()
+    };
     archive.list(&entry, u32::MAX);
     assert_value(&open(archive.bytes()).expect("it opens"), "a", value);
     let mut short = archive.clone();
     short.directory.clear();
     short.n = 0;
     let cut = [&[1, 0, 8, 0][..], &[0; 8]].concat();
-    short.list(&Entry { central_extra: cut, ..entry }, u32::MAX);
+    short.list(
+        &Entry {
+            central_extra: cut,
+            ..entry
+        },
+        u32::MAX,
+    );
     assert_fails(open(short.bytes()), "too short");
 }
 
 #[test]
 fn local_headers_may_have_other_extra_fields() {
-    for (local, central) in [(0, 28), (28, 0), (36, 24), (64, 0), (65, 0), (4000, 0), (65535, 0)] {
+    for (local, central) in [
+        (0, 28),
+        (28, 0),
+        (36, 24),
+        (64, 0),
+        (65, 0),
+        (4000, 0),
+        (65535, 0),
+    ] {
         let field = |len: usize| -> Vec<u8> { vec![0x99; len] };
         let entries = entries().map(|entry| Entry {
             local_extra: field(local),
@@ -71,12 +109,23 @@ fn zstd_is_read_and_other_methods_are_errors() {
         stored_len: stored.len() as u32,
         ..Entry::stored("a", value)
     };
-    assert_value(&open(Archive::of(&[entry(&encoded, &value)]).bytes()).expect("it opens"), "a", &value);
-    assert_value(&open(Archive::of(&[entry(&frames, &twice)]).bytes()).expect("it opens"), "a", &twice);
+    assert_value(
+        &open(Archive::of(&[entry(&encoded, &value)]).bytes()).expect("it opens"),
+        "a",
+        &value,
+    );
+    assert_value(
+        &open(Archive::of(&[entry(&frames, &twice)]).bytes()).expect("it opens"),
+        "a",
+        &twice,
+    );
     let cut = entry(&encoded[..encoded.len() - 1], &value);
     assert!(get(&open(Archive::of(&[cut]).bytes()).expect("it opens"), "a").is_err());
     for method in [1, 9, 12, 14, 95, 98, 99] {
-        let other = Entry { method, ..entry(&encoded, &value) };
+        let other = Entry {
+            method,
+            ..entry(&encoded, &value)
+        };
         let store = open(Archive::of(&[other]).bytes()).expect("it opens");
         assert_fails(get(&store, "a"), &format!("method {method}"));
     }
@@ -91,13 +140,19 @@ fn the_number_of_entries_may_be_stated_in_16_bits() {
     }
     let store = open(archive.bytes()).expect("it opens");
     assert_eq!(store.n_values(), 65_540);
-    assert_fails(open(archive_with(&archive, 65_536 + 5)), "number of entries");
+    assert_fails(
+        open(archive_with(&archive, 65_536 + 5)),
+        "number of entries",
+    );
 }
 
 #[test]
 fn an_archive_in_an_archive_is_read() {
     let inner = Archive::of(&entries()).bytes();
-    let outer = Archive::of(&[Entry::stored("stored.zip", &inner), Entry::deflated("deflated.zip", &inner)]);
+    let outer = Archive::of(&[
+        Entry::stored("stored.zip", &inner),
+        Entry::deflated("deflated.zip", &inner),
+    ]);
     for name in ["stored.zip", "deflated.zip"] {
         let outer = open(outer.bytes()).expect("it opens");
         let store = ZipStore::open(outer, crate::zip::by_hand::key(name)).expect("it opens");
@@ -108,7 +163,11 @@ fn an_archive_in_an_archive_is_read() {
 }
 
 fn archive_with(archive: &Archive, n: u64) -> Vec<u8> {
-    Archive { n, ..archive.clone() }.bytes()
+    Archive {
+        n,
+        ..archive.clone()
+    }
+    .bytes()
 }
 
 #[test]

@@ -7,7 +7,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
 
-use ndzarr_store::{Fetch, Fetched, Key, KeyLock, Locked, Of, Precondition, Put, Store, Wait, Want};
+use ndzarr_store::{
+    Fetch, Fetched, Key, KeyLock, Locked, Of, Precondition, Put, Store, Wait, Want,
+};
 use ndzarr_store_fs::{Durability, FsStore};
 use ndzarr_store_zip::{ZipStore, ZipWriter};
 use tempfile::TempDir;
@@ -20,14 +22,18 @@ fn folder() -> TempDir {
 
 fn put(store: &impl Store, name: &str, value: impl AsRef<[u8]>) {
     let value = value.as_ref().to_vec();
-    let put = store.put(&key(name), &[value.into()], Precondition::None).expect("it stores");
+    let put = store
+        .put(&key(name), &[value.into()], Precondition::None)
+        .expect("it stores");
     assert!(matches!(put, Put::Done(Some(_))));
 }
 
 fn names_in(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("it lists");
-    let mut names: Vec<String> =
-        entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    let mut names: Vec<String> = entries
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
     names.sort();
     names
 }
@@ -43,8 +49,9 @@ fn hold(store: &impl Store, name: &str) -> Box<dyn KeyLock> {
 /// is, in the order of the directory.
 fn parsed(bytes: &[u8]) -> Vec<(String, usize)> {
     let short = |at: usize| usize::from(u16::from_le_bytes([bytes[at], bytes[at + 1]]));
-    let long =
-        |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]) as usize;
+    let long = |at: usize| {
+        u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]) as usize
+    };
     let end = bytes.len() - 22;
     assert_eq!(&bytes[end..end + 4], b"PK\x05\x06");
     let n = short(end + 10);
@@ -58,11 +65,26 @@ fn parsed(bytes: &[u8]) -> Vec<(String, usize)> {
         let name = &bytes[at + 46..at + 46 + short(at + 28)];
         assert_eq!(name, &bytes[local + 30..local + 30 + short(local + 26)]);
         for (central, local) in [(at + 8, local + 6), (at + 10, local + 8)] {
-            assert_eq!((short(central), short(local)), (short(local), short(central)));
+            assert_eq!(
+                (short(central), short(local)),
+                (short(local), short(central))
+            );
         }
-        assert_eq!((short(at + 8) & !0x800, short(at + 10)), (0, 0), "no descriptor, and stored");
-        assert_eq!(bytes[at + 16..at + 28], bytes[local + 14..local + 26], "checksum and sizes");
-        assert_eq!((short(at + 30), short(at + 32), short(local + 28)), (0, 0, 0), "no extra fields");
+        assert_eq!(
+            (short(at + 8) & !0x800, short(at + 10)),
+            (0, 0),
+            "no descriptor, and stored"
+        );
+        assert_eq!(
+            bytes[at + 16..at + 28],
+            bytes[local + 14..local + 26],
+            "checksum and sizes"
+        );
+        assert_eq!(
+            (short(at + 30), short(at + 32), short(local + 28)),
+            (0, 0, 0),
+            "no extra fields"
+        );
         let value = &bytes[local + 30 + name.len()..][..long(at + 24)];
         assert_eq!(crc(value) as usize, long(at + 16));
         found.push((String::from_utf8(name.to_vec()).expect("UTF-8"), local));
@@ -82,7 +104,8 @@ fn rs_43_each_name_is_stored_once_with_its_last_value() {
         put(&new, &format!("c/{}", i % 10), vec![i; 100]);
     }
     put(&new, "é/日本", "");
-    new.erase(&key("c/3"), Precondition::None).expect("it erases");
+    new.erase(&key("c/3"), Precondition::None)
+        .expect("it erases");
     new.finish().expect("it finishes");
     assert_eq!(names_in(folder.path()), ["a.zip"]);
     let bytes = fs::read(&path).expect("it reads");
@@ -114,17 +137,35 @@ fn rs_43_documents_come_first_and_by_depth() {
     let folder = folder();
     let path = folder.path().join("a.ozx");
     let new = ZipWriter::create_file(&path).expect("it begins");
-    let names =
-        ["b/c/zarr.json", "b/c/c/0", "c/0", "b/zarr.json", "a/x/y/zarr.json", "zarr.json", "a/zarr.json"];
+    let names = [
+        "b/c/zarr.json",
+        "b/c/c/0",
+        "c/0",
+        "b/zarr.json",
+        "a/x/y/zarr.json",
+        "zarr.json",
+        "a/zarr.json",
+    ];
     names.iter().for_each(|name| put(&new, name, "value"));
-    new.finish_with_comment(br#"{"ome": {"version": "0.5"}}"#).expect("it finishes");
+    new.finish_with_comment(br#"{"ome": {"version": "0.5"}}"#)
+        .expect("it finishes");
     let mut bytes = fs::read(&path).expect("it reads");
     assert!(bytes.ends_with(br#"{"ome": {"version": "0.5"}}"#));
-    assert_eq!(bytes[bytes.len() - 29..bytes.len() - 27], 27_u16.to_le_bytes());
+    assert_eq!(
+        bytes[bytes.len() - 29..bytes.len() - 27],
+        27_u16.to_le_bytes()
+    );
     bytes.truncate(bytes.len() - 27);
     let found: Vec<String> = parsed(&bytes).into_iter().map(|(name, _)| name).collect();
-    let expected =
-        ["zarr.json", "a/zarr.json", "b/zarr.json", "b/c/zarr.json", "a/x/y/zarr.json", "b/c/c/0", "c/0"];
+    let expected = [
+        "zarr.json",
+        "a/zarr.json",
+        "b/zarr.json",
+        "b/c/zarr.json",
+        "a/x/y/zarr.json",
+        "b/c/c/0",
+        "c/0",
+    ];
     assert_eq!(found, expected);
 }
 
@@ -142,7 +183,12 @@ fn unused_bytes_are_copied_away_above_a_tenth() {
         let bytes = fs::read(&path).expect("it reads");
         let found = parsed(&bytes);
         // Each with a local header of 30 bytes and a name of 3.
-        let start = found.iter().map(|(_, at)| *at).max().expect("there are ten") + 1033;
+        let start = found
+            .iter()
+            .map(|(_, at)| *at)
+            .max()
+            .expect("there are ten")
+            + 1033;
         assert_eq!(start, values * 1033, "{again} were written again");
         let store = ZipStore::open_file(&path).expect("it opens");
         (0..10).for_each(|i| assert_value(&store, &format!("c/{i}"), [i + again; 1000]));
@@ -159,7 +205,11 @@ fn nothing_is_visible_before_it_is_finished_and_nothing_is_left_without() {
     put(&new, "a", "value");
     let held = hold(&new, "b");
     assert_eq!(fs::read(&path).expect("it reads"), b"old");
-    assert_eq!(names_in(folder.path()).len(), 2, "the old one and a temporary");
+    assert_eq!(
+        names_in(folder.path()).len(),
+        2,
+        "the old one and a temporary"
+    );
     drop(new.clone());
     assert_eq!(names_in(folder.path()).len(), 2);
     drop((new, held));
@@ -173,8 +223,11 @@ fn a_finished_archive_is_read_and_not_written() {
     let path = folder.path().join("a.zip");
     let new = ZipWriter::create_file(&path).expect("it begins");
     put(&new, "a", "value");
-    let Ok(Fetched::Parts { pin, .. }) = new.fetch(&Fetch { key: key("a"), of: Of::Any, want: Want::Size })
-    else {
+    let Ok(Fetched::Parts { pin, .. }) = new.fetch(&Fetch {
+        key: key("a"),
+        of: Of::Any,
+        want: Want::Size,
+    }) else {
         panic!("it was put")
     };
     let mut held = hold(&new, "b");
@@ -185,7 +238,11 @@ fn a_finished_archive_is_read_and_not_written() {
     assert_fails(new.put(&key("a"), &[], Precondition::None), "finished");
     assert_fails(new.erase(&key("a"), Precondition::None), "finished");
     assert_value(&new, "a", "value");
-    let pinned = new.fetch(&Fetch { key: key("a"), of: Of::Snapshot(pin), want: Want::Size });
+    let pinned = new.fetch(&Fetch {
+        key: key("a"),
+        of: Of::Snapshot(pin),
+        want: Want::Size,
+    });
     assert!(matches!(pinned, Ok(Fetched::Changed)));
     assert_eq!(names_in(folder.path()), ["a.zip"]);
 }
@@ -199,7 +256,13 @@ fn pins_of_replaced_values_stay_valid() {
     };
     put(&new, "a", "newer");
     let want = Want::Whole { limit: 10 };
-    let fetched = new.fetch(&Fetch { key: key("a"), of: Of::Snapshot(pin), want }).expect("it reads");
+    let fetched = new
+        .fetch(&Fetch {
+            key: key("a"),
+            of: Of::Snapshot(pin),
+            want,
+        })
+        .expect("it reads");
     assert!(matches!(fetched, Fetched::Parts { parts, .. } if parts == ["old"]));
 }
 
@@ -211,9 +274,12 @@ fn large_values_are_written_under_a_lock() {
     let new = ZipWriter::create_file(&path).expect("it begins");
     let mut expected = vec![0; 40 << 20];
     let mut held = hold(&new, "a");
-    for (at, len, fill) in
-        [(0, 10 << 20, 1), (15 << 20, 5 << 20, 2), (30 << 20, 10 << 20, 3), (19 << 20, 12 << 20, 4)]
-    {
+    for (at, len, fill) in [
+        (0, 10 << 20, 1),
+        (15 << 20, 5 << 20, 2),
+        (30 << 20, 10 << 20, 3),
+        (19 << 20, 12 << 20, 4),
+    ] {
         let part = vec![fill; len];
         held.write_at(at as u64, &part).expect("it writes");
         expected[at..at + len].copy_from_slice(&part);
@@ -233,7 +299,9 @@ fn large_values_are_written_under_a_lock() {
 fn several_threads_write_at_once() {
     let folder = folder();
     let path = folder.path().join("a.zip");
-    let store = FsStore::builder(folder.path()).durability(Durability::Full).build();
+    let store = FsStore::builder(folder.path())
+        .durability(Durability::Full)
+        .build();
     let new = ZipWriter::create(store, key("a.zip")).expect("it begins");
     thread::scope(|scope| {
         for thread in 0..4_u8 {
@@ -264,7 +332,10 @@ fn names_and_comments_that_do_not_fit_are_refused() {
     assert_fails(new.finish_with_comment(&[b'c'; 65536]), "comment");
     new.finish_with_comment(&[b'c'; 65535]).expect("it fits");
     assert_value(&new, &"y".repeat(65535), "value");
-    assert_fails(ZipWriter::create_file(folder.path().join("..")), "name of a file");
+    assert_fails(
+        ZipWriter::create_file(folder.path().join("..")),
+        "name of a file",
+    );
 }
 
 const ROLE: &str = "NDZARR_STORE_ZIP_CHILD";
@@ -275,7 +346,9 @@ fn rs_46_a_killed_writer_leaves_the_old_archive_and_one_temporary() {
         let new = ZipWriter::create_file(Path::new(&path)).expect("it begins");
         put(&new, "a", vec![1; 100_000]);
         let mut out = std::io::stdout();
-        out.write_all(b"\nwritten\n").and_then(|()| out.flush()).expect("it is read");
+        out.write_all(b"\nwritten\n")
+            .and_then(|()| out.flush())
+            .expect("it is read");
         // Until it is killed.
         let _ = std::io::stdin().lines().next();
         panic!("it was not killed");
@@ -286,23 +359,29 @@ fn rs_46_a_killed_writer_leaves_the_old_archive_and_one_temporary() {
     put(&old, "a", "old");
     old.finish().expect("it finishes");
     for _ in 0..3 {
-        let mut child = Command::new(std::env::current_exe().expect("the system says which program this is"))
-            .args([
-                "--exact",
-                "zip::writer::rs_46_a_killed_writer_leaves_the_old_archive_and_one_temporary",
-                "--nocapture",
-            ])
-            .env(ROLE, &path)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("it starts");
+        let mut child =
+            Command::new(std::env::current_exe().expect("the system says which program this is"))
+                .args([
+                    "--exact",
+                    "zip::writer::rs_46_a_killed_writer_leaves_the_old_archive_and_one_temporary",
+                    "--nocapture",
+                ])
+                .env(ROLE, &path)
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .spawn()
+                .expect("it starts");
         let mut lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
         assert!(lines.any(|line| line.is_ok_and(|line| line == "written")));
         child.kill().expect("it exists");
         child.wait().expect("it exists");
         assert_value(&ZipStore::open_file(&path).expect("it opens"), "a", "old");
-        assert_eq!(names_in(folder.path()).len(), 2, "{:?}", names_in(folder.path()));
+        assert_eq!(
+            names_in(folder.path()).len(),
+            2,
+            "{:?}",
+            names_in(folder.path())
+        );
     }
     // The next writer takes the temporary over, and nothing of it is left.
     let new = ZipWriter::create_file(&path).expect("it begins");

@@ -18,7 +18,10 @@ fn shard(entries: &[[u64; 2]; 16], inner: &Value) -> (Value, Vec<u8>) {
         "chunk_key_encoding": {"name": "default"}, "codecs": [{"name": "sharding_indexed", "configuration": {
             "chunk_shape": [CHUNK / 16], "codecs": [bytes, inner], "index_codecs": [bytes]}}]});
     let index = entries.iter().flatten().flat_map(|n| n.to_le_bytes());
-    (document, vec![0x11; CHUNK].into_iter().chain(index).collect())
+    (
+        document,
+        vec![0x11; CHUNK].into_iter().chain(index).collect(),
+    )
 }
 
 #[test]
@@ -40,7 +43,12 @@ fn shard_indexes() {
         let mut entries = [EMPTY; 16];
         entries[3] = entry;
         let (document, value) = shard(&entries, &gzip);
-        explode(&format!("shard entry {entry:?}"), ("zarr.json", &document), "c/0", value);
+        explode(
+            &format!("shard entry {entry:?}"),
+            ("zarr.json", &document),
+            "c/0",
+            value,
+        );
     }
     // All of them the same bomb.
     let bomb = zeros(&[codec::gzip(9)], INSIDE);
@@ -48,7 +56,12 @@ fn shard_indexes() {
     let entries = [[0, bomb.len() as u64]; 16];
     let index = entries.iter().flatten().flat_map(|n: &u64| n.to_le_bytes());
     let value: Vec<u8> = bomb.into_iter().chain(index).collect();
-    explode("a shard of one bomb", ("zarr.json", &document), "c/0", value);
+    explode(
+        "a shard of one bomb",
+        ("zarr.json", &document),
+        "c/0",
+        value,
+    );
 }
 
 /// A raw chunk with a declared size of 4 GiB, of which one byte in every 16 KiB is wanted: a layer
@@ -56,7 +69,11 @@ fn shard_indexes() {
 #[test]
 fn a_few_bytes_of_a_huge_raw_chunk_take_no_layer_of_it() {
     in_own_process!();
-    const ROWS: u64 = if cfg!(target_pointer_width = "64") { 1 << 17 } else { 1 << 15 };
+    const ROWS: u64 = if cfg!(target_pointer_width = "64") {
+        1 << 17
+    } else {
+        1 << 15
+    };
     let shape = [2, ROWS, 1 << 14];
     let n = 2 * ROWS as usize;
     let document = json!({"zarr_format": 2, "shape": shape, "chunks": shape, "dtype": "|u1", "order": "C",
@@ -64,15 +81,22 @@ fn a_few_bytes_of_a_huge_raw_chunk_take_no_layer_of_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let memory = MemoryStore::new();
     fs::write(folder.path().join(".zarray"), document.to_string()).expect("a file");
-    memory.set(".zarray", document.to_string()).expect("the key is valid");
-    for storage in [Storage::from(&memory), Storage::from(FsStore::new(folder.path()))] {
+    memory
+        .set(".zarray", document.to_string())
+        .expect("the key is valid");
+    for storage in [
+        Storage::from(&memory),
+        Storage::from(FsStore::new(folder.path())),
+    ] {
         let array = AnyArray::open(&storage).expect("opens");
         let region = [0..2, 0..ROWS, 0..1];
         let ((), taken) = with_peak(|| {
             assert_eq!(array.read_bytes(&region).expect("reads"), vec![0; n]);
             fs::write(folder.path().join("0.0.0"), [1; 100]).expect("a file");
             memory.set("0.0.0", vec![1; 100]).expect("the key is valid");
-            let error = array.read_bytes(&region).expect_err("the chunk is too short");
+            let error = array
+                .read_bytes(&region)
+                .expect_err("the chunk is too short");
             assert_eq!(error.kind(), ErrorKind::Corrupt, "{error:?}");
         });
         assert!(taken <= n + CONSTANT, "{taken} bytes");
@@ -84,12 +108,20 @@ fn a_few_bytes_of_a_huge_raw_chunk_take_no_layer_of_it() {
 #[test]
 fn declared_sizes_cost_nothing() {
     in_own_process!();
-    let n: u64 = if cfg!(target_pointer_width = "64") { 1 << 38 } else { 1 << 30 };
+    let n: u64 = if cfg!(target_pointer_width = "64") {
+        1 << 38
+    } else {
+        1 << 30
+    };
     let document = json!({"zarr_format": 2, "shape": [n, n], "chunks": [n, 1], "dtype": "|u1", "order": "C",
         "fill_value": 0, "filters": null, "compressor": {"id": "gzip", "level": 1}});
     let store = MemoryStore::new();
-    store.set(".zarray", document.to_string()).expect("the key is valid");
-    store.set("0.0", zeros(&[codec::gzip(9)], 1 << 20)).expect("the key is valid");
+    store
+        .set(".zarray", document.to_string())
+        .expect("the key is valid");
+    store
+        .set("0.0", zeros(&[codec::gzip(9)], 1 << 20))
+        .expect("the key is valid");
     let array = AnyArray::open(&store).expect("opens");
     let (read, taken) = with_peak(|| array.read_bytes(&[0..2, 0..1]));
     let error = read.expect_err("the chunk is too short");
@@ -97,8 +129,13 @@ fn declared_sizes_cost_nothing() {
     // The existing data have 1 MiB.
     assert!(taken <= 8 << 20, "{taken} bytes");
     // And a missing chunk only needs the wanted part.
-    assert_eq!(array.read_bytes(&[n - 2..n, n - 1..n]).expect("reads"), [0, 0]);
-    let error = array.read_bytes(&[0..n, 0..n]).expect_err("no machine has it");
+    assert_eq!(
+        array.read_bytes(&[n - 2..n, n - 1..n]).expect("reads"),
+        [0, 0]
+    );
+    let error = array
+        .read_bytes(&[0..n, 0..n])
+        .expect_err("no machine has it");
     assert_eq!(error.kind(), ErrorKind::OutOfMemory, "{error:?}");
 }
 
@@ -109,8 +146,7 @@ mod long {
     #[ignore = "long; `.ci/run all` runs it"]
     fn every_compressor() {
         in_own_process!();
-        let lzma =
-            |format| json!({"id": "lzma", "format": format, "check": -1, "preset": 1, "filters": null});
+        let lzma = |format| json!({"id": "lzma", "format": format, "check": -1, "preset": 1, "filters": null});
         let lzma_alone = CodecConfig::Lzma(ndzarr_model::LzmaConfig {
             format: ndzarr_model::LzmaFormat::Alone,
             check: -1,
@@ -121,7 +157,11 @@ mod long {
             ("gzip", codec::gzip(1), json!({"id": "gzip", "level": 1})),
             ("zlib", codec::zlib(1), json!({"id": "zlib", "level": 1})),
             ("zstd", codec::zstd(1), json!({"id": "zstd", "level": 1})),
-            ("bz2", codec::CodecConfig::Bz2 { level: 9 }.into(), json!({"id": "bz2", "level": 9})),
+            (
+                "bz2",
+                codec::CodecConfig::Bz2 { level: 9 }.into(),
+                json!({"id": "bz2", "level": 9}),
+            ),
             ("xz", codec::xz(1), lzma(1)),
             ("lzma alone", lzma_alone.into(), lzma(2)),
             ("lz4", codec::lz4(), json!({"id": "lz4", "acceleration": 1})),
@@ -133,11 +173,21 @@ mod long {
         ];
         for (name, spec, config) in compressors {
             let value = zeros(std::slice::from_ref(&spec), INSIDE);
-            explode(name, (".zarray", &v2(Value::Null, config.clone())), "0", value.clone());
+            explode(
+                name,
+                (".zarray", &v2(Value::Null, config.clone())),
+                "0",
+                value.clone(),
+            );
             // A bomb in a bomb: the data between two codecs are limited too.
             let nested = zeros(&[spec.clone(), codec::gzip(9)], INSIDE);
             let filters = json!([config, {"id": "gzip", "level": 1}]);
-            explode(&format!("{name} in gzip"), (".zarray", &v2(filters, Value::Null)), "0", nested);
+            explode(
+                &format!("{name} in gzip"),
+                (".zarray", &v2(filters, Value::Null)),
+                "0",
+                nested,
+            );
             // Only headers, cut off where the content begins.
             for end in [8, 16, 32, value.len() / 2] {
                 let cut = value[..end.min(value.len())].to_vec();

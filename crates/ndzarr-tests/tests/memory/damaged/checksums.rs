@@ -29,8 +29,13 @@ pub(crate) struct Stored<'s> {
 
 impl Stored<'_> {
     pub(crate) fn cover(&self, file: &[u8], byte: usize) -> Cover {
-        let Some((last, before)) = self.chain.split_last() else { return Cover::None };
-        let before = Stored { chain: before, ..*self };
+        let Some((last, before)) = self.chain.split_last() else {
+            return Cover::None;
+        };
+        let before = Stored {
+            chain: before,
+            ..*self
+        };
         let covered = match &last.config {
             CodecConfig::N5Block(block) => {
                 let varlength = if file.starts_with(&[0, 1]) { 4 } else { 0 };
@@ -44,7 +49,11 @@ impl Stored<'_> {
             config => stream(config, file, byte),
         };
         // Errors that this codec does not detect reach those before it.
-        if before.chain.iter().any(|codec| covers_values(&codec.config)) {
+        if before
+            .chain
+            .iter()
+            .any(|codec| covers_values(&codec.config))
+        {
             covered.max(Cover::Values)
         } else {
             covered
@@ -65,7 +74,11 @@ impl Stored<'_> {
             IndexLocation::End => file.len() - index_len..file.len(),
         };
         if index.contains(&byte) {
-            return if checksums > 0 { Cover::Byte } else { Cover::None };
+            return if checksums > 0 {
+                Cover::Byte
+            } else {
+                Cover::None
+            };
         }
         // An index without a checksum is not parsed, nor are inner chunks that may lie outside the
         // array.
@@ -76,9 +89,18 @@ impl Stored<'_> {
         let word = |bytes: &[u8]| {
             let bytes = bytes.try_into().expect("eight bytes");
             let big = sharding.index_codecs.iter().any(|codec| {
-                matches!(&codec.config, CodecConfig::Bytes { endian: Some(ndzarr::Endian::Big) })
+                matches!(
+                    &codec.config,
+                    CodecConfig::Bytes {
+                        endian: Some(ndzarr::Endian::Big)
+                    }
+                )
             });
-            if big { u64::from_be_bytes(bytes) } else { u64::from_le_bytes(bytes) }
+            if big {
+                u64::from_be_bytes(bytes)
+            } else {
+                u64::from_le_bytes(bytes)
+            }
         };
         for entry in entries {
             let (offset, len) = (word(&entry[..8]), word(&entry[8..]));
@@ -87,7 +109,11 @@ impl Stored<'_> {
             }
             let (offset, len) = (offset as usize, len as usize);
             if (offset..offset + len).contains(&byte) {
-                let inner = Stored { chain: &sharding.codecs, n_elements: inner_elements, ..*self };
+                let inner = Stored {
+                    chain: &sharding.codecs,
+                    n_elements: inner_elements,
+                    ..*self
+                };
                 return inner.cover(&file[offset..offset + len], byte - offset);
             }
         }
@@ -101,7 +127,9 @@ fn stream(config: &CodecConfig, file: &[u8], byte: usize) -> Cover {
     match config {
         CodecConfig::Crc32c { .. } => Cover::Byte,
         // Checksum and length after the last member.
-        CodecConfig::Gzip { .. } | CodecConfig::N5Gzip { .. } if file.starts_with(&[0x1f, 0x8b]) => {
+        CodecConfig::Gzip { .. } | CodecConfig::N5Gzip { .. }
+            if file.starts_with(&[0x1f, 0x8b]) =>
+        {
             if in_trailer(8) {
                 Cover::Byte
             } else {
@@ -119,7 +147,9 @@ fn stream(config: &CodecConfig, file: &[u8], byte: usize) -> Cover {
         CodecConfig::Bz2 { .. } => Cover::Values,
         // The stream flags, which state the kind of check, and the end of the stream have their own
         // checksums.
-        CodecConfig::Lzma(lzma) if lzma.format == LzmaFormat::Xz || file.starts_with(&[0xfd, b'7']) => {
+        CodecConfig::Lzma(lzma)
+            if lzma.format == LzmaFormat::Xz || file.starts_with(&[0xfd, b'7']) =>
+        {
             let is_checked = file.get(7).is_some_and(|check| check & 15 != 0);
             if byte < 12 || in_trailer(12) {
                 Cover::Byte
@@ -134,7 +164,9 @@ fn stream(config: &CodecConfig, file: &[u8], byte: usize) -> Cover {
         }
         // The framing of lz4-java, and LZ4 frames with a checksum of their content.
         CodecConfig::N5Lz4 { .. } if file.starts_with(b"LZ4Block") => Cover::Values,
-        CodecConfig::N5Lz4 { .. } if file.starts_with(&[4, 0x22, 0x4d, 0x18]) && file[4] & 4 != 0 => {
+        CodecConfig::N5Lz4 { .. }
+            if file.starts_with(&[4, 0x22, 0x4d, 0x18]) && file[4] & 4 != 0 =>
+        {
             Cover::Values
         }
         _ => Cover::None,

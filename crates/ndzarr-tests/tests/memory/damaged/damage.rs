@@ -36,7 +36,10 @@ impl Damage {
         for _ in 0..n {
             damages.push(Self::Prefix(below(len)));
             for _ in 0..2 {
-                damages.push(Self::Flip { byte: below(len), bit: below(8) as u32 });
+                damages.push(Self::Flip {
+                    byte: below(len),
+                    bit: below(8) as u32,
+                });
             }
         }
         damages

@@ -10,5 +10,6 @@ const TABLE: &[(&str, &str, usize)] = &[
 
 pub(crate) fn allows(target: &Target, len: usize) -> bool {
     let mut entries = TABLE.iter();
-    entries.any(|&(case, key, whole)| target.case.path() == case && target.key == key && len >= whole)
+    entries
+        .any(|&(case, key, whole)| target.case.path() == case && target.key == key && len >= whole)
 }

@@ -75,15 +75,22 @@ impl<'t> Probe<'t> {
 
     pub(crate) fn check(&self, damage: Damage) -> Result<(), String> {
         let _ = self.alive.send(format!("{}: {damage}", self.target));
-        self.memory.set(&self.target.key, damage.apply(&self.intact)).expect("the key is one");
-        let Outcome { read, declared, peak } =
-            catch_unwind(AssertUnwindSafe(|| self.read())).map_err(|_| "it panics".to_owned())?;
+        self.memory
+            .set(&self.target.key, damage.apply(&self.intact))
+            .expect("the key is one");
+        let Outcome {
+            read,
+            declared,
+            peak,
+        } = catch_unwind(AssertUnwindSafe(|| self.read())).map_err(|_| "it panics".to_owned())?;
         let allowed = declared
             .saturating_add(self.intact.len() as u64)
             .saturating_mul(4)
             .saturating_add(self.working_memory);
         if peak as u64 > allowed {
-            return Err(format!("{peak} bytes of memory were in use where {allowed} are allowed"));
+            return Err(format!(
+                "{peak} bytes of memory were in use where {allowed} are allowed"
+            ));
         }
         match read {
             Ok(read) => self.check_values(damage, read.as_deref()),
@@ -94,15 +101,21 @@ impl<'t> Probe<'t> {
     fn check_values(&self, damage: Damage, read: Option<&[u8]>) -> Result<(), String> {
         let same = read == self.expected.as_deref();
         match (self.target.role, damage) {
-            (Role::Chunk, Damage::Prefix(len)) if !same => {
-                Err(format!("{len} bytes of a chunk of {} are read as other values", self.intact.len()))
-            }
+            (Role::Chunk, Damage::Prefix(len)) if !same => Err(format!(
+                "{len} bytes of a chunk of {} are read as other values",
+                self.intact.len()
+            )),
             (Role::Chunk, Damage::Prefix(len)) if !intact_prefixes::allows(self.target, len) => {
-                Err(format!("{len} bytes of a chunk of {} are read as a whole one", self.intact.len()))
+                Err(format!(
+                    "{len} bytes of a chunk of {} are read as a whole one",
+                    self.intact.len()
+                ))
             }
             (Role::Chunk, Damage::Flip { byte, .. }) => {
                 match self.target.stored().cover(&self.intact, byte) {
-                    Cover::Byte if same => Err("a checksum covers the bit, but it is no error".to_owned()),
+                    Cover::Byte if same => {
+                        Err("a checksum covers the bit, but it is no error".to_owned())
+                    }
                     Cover::Byte | Cover::Values if !same => {
                         Err("a checksum covers the values, but others are read".to_owned())
                     }
@@ -110,7 +123,9 @@ impl<'t> Probe<'t> {
                 }
             }
             (Role::Document, Damage::Prefix(len))
-                if self.intact[len..].iter().any(|byte| !byte.is_ascii_whitespace()) =>
+                if self.intact[len..]
+                    .iter()
+                    .any(|byte| !byte.is_ascii_whitespace()) =>
             {
                 Err("the beginning of a document is read as a whole one".to_owned())
             }
@@ -122,15 +137,22 @@ impl<'t> Probe<'t> {
         let allowed = match self.target.role {
             Role::Chunk => {
                 // A flipped bit can state more than 32 bits address.
-                let beyond = cfg!(target_pointer_width = "32") && error.kind() == ErrorKind::OutOfMemory;
+                let beyond =
+                    cfg!(target_pointer_width = "32") && error.kind() == ErrorKind::OutOfMemory;
                 error.chunk().is_some()
-                    && (beyond || matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Unsupported))
+                    && (beyond
+                        || matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Unsupported))
             }
-            Role::Document | Role::Attributes => {
-                !matches!(error.kind(), ErrorKind::Store | ErrorKind::Denied | ErrorKind::Unavailable)
-            }
+            Role::Document | Role::Attributes => !matches!(
+                error.kind(),
+                ErrorKind::Store | ErrorKind::Denied | ErrorKind::Unavailable
+            ),
         };
-        if allowed { Ok(()) } else { Err(format!("this is no error about the file: {error:?}")) }
+        if allowed {
+            Ok(())
+        } else {
+            Err(format!("this is no error about the file: {error:?}"))
+        }
     }
 
     fn read(&self) -> Outcome {
@@ -153,11 +175,16 @@ impl<'t> Probe<'t> {
                 .open_group((&self.memory, &self.target.case.node))
                 .and_then(|group| group.children().map(|_| None)),
         });
-        Outcome { read, declared, peak }
+        Outcome {
+            read,
+            declared,
+            peak,
+        }
     }
 
     fn open_array(&self) -> Result<AnyArray, Error> {
-        self.options.open_array::<Any>((&self.memory, &self.target.case.node))
+        self.options
+            .open_array::<Any>((&self.memory, &self.target.case.node))
     }
 }
 
@@ -166,14 +193,22 @@ impl<'t> Probe<'t> {
 /// need less than 1 MiB.
 fn working_memory(target: &Target) -> u64 {
     let n_decoders = thread::available_parallelism().map_or(1, |n| n.get() as u64);
-    let of_bzip2 = if target.case_has_bzip2 { 3_700_000 * n_decoders } else { 0 };
+    let of_bzip2 = if target.case_has_bzip2 {
+        3_700_000 * n_decoders
+    } else {
+        0
+    };
     (1 << 20) + of_bzip2
 }
 
 /// The whole array, unless it is large.
 fn beginning(array: &AnyArray) -> Vec<Range<u64>> {
     let is_small = byte_len(array, array.shape()) <= READ_ALL;
-    array.shape().iter().map(|&n| 0..if is_small { n } else { n.min(2) }).collect()
+    array
+        .shape()
+        .iter()
+        .map(|&n| 0..if is_small { n } else { n.min(2) })
+        .collect()
 }
 
 /// Bytes of a chunk and of the largest result.
@@ -184,7 +219,9 @@ fn declared_bytes(array: &AnyArray) -> u64 {
 
 fn byte_len(array: &AnyArray, shape: &[u64]) -> u64 {
     let elem_size = array.data_type().elem_size().unwrap_or(1) as u64;
-    shape.iter().fold(elem_size, |len, &n| len.saturating_mul(n))
+    shape
+        .iter()
+        .fold(elem_size, |len, &n| len.saturating_mul(n))
 }
 
 /// Starts a thread that ends the process if it receives nothing for too long.

@@ -45,7 +45,11 @@ impl Target {
 
     /// The known facts about the chunk.
     pub(crate) fn stored(&self) -> Stored<'_> {
-        let n_inside: u64 = self.region.iter().map(|range| range.end - range.start).product();
+        let n_inside: u64 = self
+            .region
+            .iter()
+            .map(|range| range.end - range.start)
+            .product();
         Stored {
             chain: &self.chain,
             n_elements: self.n_elements,
@@ -68,28 +72,51 @@ impl fmt::Display for Target {
 
 /// The smallest chunk of each chain and layout, and of each writer and codec.
 pub(crate) fn chunks() -> Vec<Target> {
-    let chunks = || all().into_iter().filter(|target| target.role == Role::Chunk);
+    let chunks = || {
+        all()
+            .into_iter()
+            .filter(|target| target.role == Role::Chunk)
+    };
     let of_chains = smallest(chunks(), |target| {
-        format!("{} {} {}", target.case.format, signature(&target.chain), target.stored().is_inside)
+        format!(
+            "{} {} {}",
+            target.case.format,
+            signature(&target.chain),
+            target.stored().is_inside
+        )
     });
     let of_writers = smallest(chunks(), |target| {
         let codecs = signature(&target.chain);
         let codecs = codecs.split("blosc").next().unwrap_or_default();
         format!("{} {} {codecs}", target.case.format, target.writer())
     });
-    let chosen = of_chains.into_iter().chain(of_writers).map(|target| (target.to_string(), target));
+    let chosen = of_chains
+        .into_iter()
+        .chain(of_writers)
+        .map(|target| (target.to_string(), target));
     chosen.collect::<BTreeMap<_, _>>().into_values().collect()
 }
 
 /// Codecs and documents of the tables below that [`chunks`] and [`documents`] do not choose.
 pub(crate) fn left_out() -> Vec<String> {
-    let chosen: Vec<String> = chunks().iter().map(|target| signature(&target.chain)).collect();
+    let chosen: Vec<String> = chunks()
+        .iter()
+        .map(|target| signature(&target.chain))
+        .collect();
     let is_missing = |codec: &&&str| !chosen.iter().any(|chain| chain.contains(**codec));
-    let mut left_out: Vec<String> =
-        CODECS.iter().filter(is_missing).map(|codec| (*codec).to_owned()).collect();
+    let mut left_out: Vec<String> = CODECS
+        .iter()
+        .filter(is_missing)
+        .map(|codec| (*codec).to_owned())
+        .collect();
     let chosen: Vec<String> = documents().into_iter().map(|target| target.key).collect();
     let is_missing = |name: &&&str| !chosen.iter().any(|key| key.ends_with(**name));
-    left_out.extend(DOCUMENTS.iter().filter(is_missing).map(|name| (*name).to_owned()));
+    left_out.extend(
+        DOCUMENTS
+            .iter()
+            .filter(is_missing)
+            .map(|name| (*name).to_owned()),
+    );
     left_out
 }
 
@@ -130,23 +157,43 @@ const CODECS: &[&str] = &[
 ];
 
 /// The suffix of the key of such a document.
-const DOCUMENTS: &[&str] =
-    &[".zarray", ".zgroup", ".zattrs", "zarr.json", "attributes.json", ".array.json", ".group.json"];
+const DOCUMENTS: &[&str] = &[
+    ".zarray",
+    ".zgroup",
+    ".zattrs",
+    "zarr.json",
+    "attributes.json",
+    ".array.json",
+    ".group.json",
+];
 
 /// The chunks of all hand-made cases, which include streams that no writer makes, with gaps,
 /// several members, or bytes after their end.
 pub(crate) fn chunks_by_hand() -> Vec<Target> {
-    all().into_iter().filter(|target| target.role == Role::Chunk && target.writer() == "hand").collect()
+    all()
+        .into_iter()
+        .filter(|target| target.role == Role::Chunk && target.writer() == "hand")
+        .collect()
 }
 
 /// The smallest document of each kind, format and writer.
 pub(crate) fn documents() -> Vec<Target> {
-    let documents = all().into_iter().filter(|target| target.role != Role::Chunk);
+    let documents = all()
+        .into_iter()
+        .filter(|target| target.role != Role::Chunk);
     smallest(documents, |target| {
         let name = target.key.rsplit('/').next().unwrap_or_default();
-        let name = name.find(".array.").or(name.find(".group.")).map_or(name, |at| &name[at..]);
+        let name = name
+            .find(".array.")
+            .or(name.find(".group."))
+            .map_or(name, |at| &name[at..]);
         let root = target.key.contains('/');
-        format!("{} {} {name} {root} {:?}", target.case.format, target.writer(), target.case.kind)
+        format!(
+            "{} {} {name} {root} {:?}",
+            target.case.format,
+            target.writer(),
+            target.case.kind
+        )
     })
 }
 
@@ -158,7 +205,9 @@ pub(crate) fn all() -> Vec<Target> {
 
 fn find_all() -> Vec<Target> {
     let cases = cases().expect("testdata can be read");
-    let readable = cases.into_iter().filter(|case| matches!(case.kind, Kind::Array | Kind::Hierarchy));
+    let readable = cases
+        .into_iter()
+        .filter(|case| matches!(case.kind, Kind::Array | Kind::Hierarchy));
     readable.flat_map(|case| targets(&case)).collect()
 }
 
@@ -167,16 +216,23 @@ fn targets(case: &Case) -> Vec<Target> {
     let format = case.open_as.as_ref().map(|_| Format::N5);
     let options = OpenOptions::new().format(format);
     // Missing features are refused, whatever else is wrong.
-    let Ok(node) = options.open_node((&memory, &case.node)) else { return Vec::new() };
+    let Ok(node) = options.open_node((&memory, &case.node)) else {
+        return Vec::new();
+    };
     let chunks: BTreeMap<String, Vec<Range<u64>>> = match &node {
-        AnyNode::Array(array) if is_readable(array) => {
-            array.units().iter().map(|chunk| (array.units().key(&chunk.index), chunk.ranges)).collect()
-        }
+        AnyNode::Array(array) if is_readable(array) => array
+            .units()
+            .iter()
+            .map(|chunk| (array.units().key(&chunk.index), chunk.ranges))
+            .collect(),
         AnyNode::Array(_) => return Vec::new(),
         AnyNode::Group(_) => BTreeMap::new(),
     };
     let (chain, n_elements) = match &node {
-        AnyNode::Array(array) => (array.spec().codecs.to_vec(), array.spec().unit_shape.iter().product()),
+        AnyNode::Array(array) => (
+            array.spec().codecs.to_vec(),
+            array.spec().unit_shape.iter().product(),
+        ),
         AnyNode::Group(_) => (Vec::new(), 0),
     };
     let is_used = |key: &str| case.kind == Kind::Array || !key.contains('/');
@@ -188,15 +244,32 @@ fn targets(case: &Case) -> Vec<Target> {
             let len = memory.get(key.as_str()).map_or(0, |value| value.len());
             let role = role(case, &key, chunks.contains_key(&key));
             let case_has_bzip2 = signature(&chain).contains("bz2");
-            let chain = if role == Role::Chunk { chain.clone() } else { Vec::new() };
+            let chain = if role == Role::Chunk {
+                chain.clone()
+            } else {
+                Vec::new()
+            };
             let region = chunks.get(&key).cloned().unwrap_or_default();
-            Target { case: case.clone(), key, role, chain, region, n_elements, case_has_bzip2, len }
+            Target {
+                case: case.clone(),
+                key,
+                role,
+                chain,
+                region,
+                n_elements,
+                case_has_bzip2,
+                len,
+            }
         })
         .collect()
 }
 
 fn role(case: &Case, key: &str, is_chunk: bool) -> Role {
-    let node = format!("{}{}", case.node, if case.node.is_empty() { "" } else { "/" });
+    let node = format!(
+        "{}{}",
+        case.node,
+        if case.node.is_empty() { "" } else { "/" }
+    );
     let name = key.strip_prefix(&node).unwrap_or_default();
     match (&case.format[..], name) {
         _ if is_chunk => Role::Chunk,
@@ -214,11 +287,17 @@ fn is_readable(array: &AnyArray) -> bool {
     array.read_bytes(&region).is_ok()
 }
 
-fn smallest(targets: impl Iterator<Item = Target>, kind: impl Fn(&Target) -> String) -> Vec<Target> {
+fn smallest(
+    targets: impl Iterator<Item = Target>,
+    kind: impl Fn(&Target) -> String,
+) -> Vec<Target> {
     let mut chosen = BTreeMap::<String, Target>::new();
     for target in targets.filter(|target| target.len > 0) {
         let kind = kind(&target);
-        if chosen.get(&kind).is_none_or(|smallest| target.len < smallest.len) {
+        if chosen
+            .get(&kind)
+            .is_none_or(|smallest| target.len < smallest.len)
+        {
             chosen.insert(kind, target);
         }
     }
@@ -226,7 +305,9 @@ fn smallest(targets: impl Iterator<Item = Target>, kind: impl Fn(&Target) -> Str
 }
 
 pub(crate) fn has_shards(chain: &[CodecSpec]) -> bool {
-    chain.iter().any(|codec| matches!(codec.config, CodecConfig::Sharding(_)))
+    chain
+        .iter()
+        .any(|codec| matches!(codec.config, CodecConfig::Sharding(_)))
 }
 
 /// The codecs without their levels.
@@ -244,13 +325,19 @@ fn name(config: &CodecConfig) -> String {
                 IndexLocation::Start => "start",
                 IndexLocation::End => "end",
             };
-            let (inner, index) = (signature(&sharding.codecs), signature(&sharding.index_codecs));
+            let (inner, index) = (
+                signature(&sharding.codecs),
+                signature(&sharding.index_codecs),
+            );
             format!("shards at {location} ({inner}; {index})")
         }
         CodecConfig::N5Block(block) => {
             format!(
                 "block ({})",
-                block.compression.as_ref().map_or("raw".to_owned(), |codec| name(&codec.config))
+                block
+                    .compression
+                    .as_ref()
+                    .map_or("raw".to_owned(), |codec| name(&codec.config))
             )
         }
         CodecConfig::Gzip { .. } => "gzip".to_owned(),

@@ -30,7 +30,10 @@ impl Drive {
         let micros = [0, 10, 50, 200, 1000, 5000][random.below(6) as usize];
         match random.below(8) {
             0 => Self::Await,
-            1..=3 => Self::Polls { n: random.below(4), yields: [0, 1, 10, 100][random.below(4) as usize] },
+            1..=3 => Self::Polls {
+                n: random.below(4),
+                yields: [0, 1, 10, 100][random.below(4) as usize],
+            },
             4 | 5 => Self::CurrentThread(micros),
             6 => Self::MultiThread(micros),
             _ => Self::Smol(micros),
@@ -44,7 +47,9 @@ impl Drive {
             Self::Polls { n, yields } => {
                 let mut future = pin!(future);
                 for _ in 0..n {
-                    if let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+                    if let Poll::Ready(value) = future
+                        .as_mut()
+                        .poll(&mut Context::from_waker(Waker::noop()))
                     {
                         return Some(value);
                     }
@@ -53,25 +58,41 @@ impl Drive {
                 None
             }
             Self::CurrentThread(micros) => {
-                let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+                let runtime = tokio::runtime::Builder::new_current_thread()
+                    .enable_time()
+                    .build();
                 in_tokio(&runtime.expect("a runtime can be made"), micros, future)
             }
             Self::MultiThread(micros) => {
                 static RUNTIME: OnceLock<tokio::runtime::Runtime> = OnceLock::new();
                 let runtime = RUNTIME.get_or_init(|| {
                     let mut builder = tokio::runtime::Builder::new_multi_thread();
-                    builder.worker_threads(2).enable_time().build().expect("a runtime can be made")
+                    builder
+                        .worker_threads(2)
+                        .enable_time()
+                        .build()
+                        .expect("a runtime can be made")
                 });
                 in_tokio(runtime, micros, future)
             }
-            Self::Smol(micros) => smol::block_on(smol::future::or(async { Some(future.await) }, async {
-                smol::Timer::after(Duration::from_micros(micros)).await;
-                None
-            })),
+            Self::Smol(micros) => {
+                smol::block_on(smol::future::or(async { Some(future.await) }, async {
+                    smol::Timer::after(Duration::from_micros(micros)).await;
+                    None
+                }))
+            }
         }
     }
 }
 
-fn in_tokio<F: Future>(runtime: &tokio::runtime::Runtime, micros: u64, future: F) -> Option<F::Output> {
-    runtime.block_on(async { tokio::time::timeout(Duration::from_micros(micros), future).await.ok() })
+fn in_tokio<F: Future>(
+    runtime: &tokio::runtime::Runtime,
+    micros: u64,
+    future: F,
+) -> Option<F::Output> {
+    runtime.block_on(async {
+        tokio::time::timeout(Duration::from_micros(micros), future)
+            .await
+            .ok()
+    })
 }

@@ -9,7 +9,10 @@ use crate::common::torture::Outcome;
 pub(crate) fn write_in_place(file: &Path, elements: &[u32]) -> Outcome {
     let mut file = std::fs::OpenOptions::new().write(true).open(file)?;
     for part in elements.chunks(elements.len().div_ceil(16)) {
-        let bytes: Vec<u8> = part.iter().flat_map(|element| element.to_le_bytes()).collect();
+        let bytes: Vec<u8> = part
+            .iter()
+            .flat_map(|element| element.to_le_bytes())
+            .collect();
         file.write_all(&bytes)?;
     }
     Ok(())

@@ -27,8 +27,14 @@ pub(crate) const SPREAD: u64 = 1024;
 const INNER: u64 = 8;
 
 impl Layout {
-    pub(crate) const ALL: [Self; 6] =
-        [Self::V2, Self::V3, Self::V3Shards, Self::Draft, Self::DraftShards, Self::N5];
+    pub(crate) const ALL: [Self; 6] = [
+        Self::V2,
+        Self::V3,
+        Self::V3Shards,
+        Self::Draft,
+        Self::DraftShards,
+        Self::N5,
+    ];
     /// One for each format.
     pub(crate) const FORMATS: [Self; 4] = [Self::V2, Self::V3, Self::Draft, Self::N5];
 
@@ -98,7 +104,9 @@ impl Layout {
         if root.exists() {
             std::fs::remove_dir_all(&root)?;
         }
-        let array = self.compressed(self.builder(&[n], &[n])).create((root.as_path(), "a"))?;
+        let array = self
+            .compressed(self.builder(&[n], &[n]))
+            .create((root.as_path(), "a"))?;
         Ok((root, array))
     }
 
@@ -127,12 +135,20 @@ pub(crate) fn open_with(root: &Path, policy: ConcurrentUpdate) -> Outcome<Array<
 
 /// The name of a policy in the arguments of a worker.
 pub(crate) fn policy_name(policy: ConcurrentUpdate) -> &'static str {
-    if policy == ConcurrentUpdate::Merge { "merge" } else { "last-writer-wins" }
+    if policy == ConcurrentUpdate::Merge {
+        "merge"
+    } else {
+        "last-writer-wins"
+    }
 }
 
 /// The policy of a name.
 pub(crate) fn policy(name: &str) -> ConcurrentUpdate {
-    if name == "merge" { ConcurrentUpdate::Merge } else { ConcurrentUpdate::LastWriterWins }
+    if name == "merge" {
+        ConcurrentUpdate::Merge
+    } else {
+        ConcurrentUpdate::LastWriterWins
+    }
 }
 
 /// Opens the array `a` of a folder.
@@ -185,7 +201,8 @@ pub(crate) fn leftovers(folder: &Path) -> Outcome<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// The entries of a folder; none if it is gone. An abandoned call that is still being undone removes folders.
+/// The entries of a folder; none if it is gone. An abandoned call that is still being undone
+/// removes folders.
 pub(crate) fn entries(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     match std::fs::read_dir(folder) {
         Ok(entries) => entries.map(|entry| Ok(entry?.path())).collect(),

@@ -24,7 +24,10 @@ impl Worker {
 
     /// Starts a program as a worker.
     pub(crate) fn spawn(mut command: Command) -> Outcome<Self> {
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
         let to = child.stdin.take();
         let from = BufReader::new(child.stdout.take().ok_or("its output is piped")?);
         Ok(Self { child, to, from })
@@ -54,14 +57,19 @@ impl Worker {
     /// Waits for an answer that is a number.
     pub(crate) fn receive_number(&mut self) -> Outcome<u64> {
         let line = self.receive()?;
-        line.parse().map_err(|_| format!("a worker said {line:?}").into())
+        line.parse()
+            .map_err(|_| format!("a worker said {line:?}").into())
     }
 
     /// Closes its input and waits for its end.
     pub(crate) fn end(mut self) -> Outcome {
         self.to = None;
         let status = self.child.wait()?;
-        if status.success() { Ok(()) } else { Err(format!("a worker failed: {status}").into()) }
+        if status.success() {
+            Ok(())
+        } else {
+            Err(format!("a worker failed: {status}").into())
+        }
     }
 
     /// Kills it, and returns the number of lines it has sent since the last one read.

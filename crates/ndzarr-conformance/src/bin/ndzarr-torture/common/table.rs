@@ -33,7 +33,11 @@ pub(crate) enum Expect {
 
 impl Table {
     pub(crate) fn new() -> Self {
-        Self { start: Instant::now(), n_rows: 0, n_missed: 0 }
+        Self {
+            start: Instant::now(),
+            n_rows: 0,
+            n_missed: 0,
+        }
     }
 
     /// Adds a figure; `of` is its base.
@@ -89,8 +93,15 @@ impl Table {
     /// # Errors
     /// A figure is not what it must be.
     pub(crate) fn close(self) -> Outcome {
-        let Self { start, n_rows, n_missed } = self;
-        print(&format!("{n_rows} figures, {n_missed} missed, {:.0} s", start.elapsed().as_secs_f64()))?;
+        let Self {
+            start,
+            n_rows,
+            n_missed,
+        } = self;
+        print(&format!(
+            "{n_rows} figures, {n_missed} missed, {:.0} s",
+            start.elapsed().as_secs_f64()
+        ))?;
         if n_missed == 0 {
             Ok(())
         } else {

@@ -21,23 +21,43 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
     let n = torture.times(50);
     for layout in Layout::ALL {
         let lost = processes(layout, &torture.quick_folder, n)?;
-        let name = format!("appends lost, {PROCESSES} processes, one array of {}s", layout.unit());
-        table.row(name, lost, format_args!("of {}", PROCESSES * n), Expect::None)?;
+        let name = format!(
+            "appends lost, {PROCESSES} processes, one array of {}s",
+            layout.unit()
+        );
+        table.row(
+            name,
+            lost,
+            format_args!("of {}", PROCESSES * n),
+            Expect::None,
+        )?;
     }
     let lost = threads(&MemoryStore::new().into(), n, ConcurrentUpdate::Merge)?;
     let name = format!("appends lost, {PROCESSES} threads, by conditional writes");
-    table.row(name, lost, format_args!("of {}", PROCESSES * n), Expect::None)?;
+    table.row(
+        name,
+        lost,
+        format_args!("of {}", PROCESSES * n),
+        Expect::None,
+    )?;
     let (lost, tries) = until_lost(|| {
         let storage = Storage::blocking(PlainStore::new(MemoryStore::new()));
         threads(&storage, n, ConcurrentUpdate::LastWriterWins)
     })?;
     let of = format!("of {}", tries * PROCESSES * n);
-    table.row("  without turns (LastWriterWins), the same", lost, of, Expect::Some)
+    table.row(
+        "  without turns (LastWriterWins), the same",
+        lost,
+        of,
+        Expect::Some,
+    )
 }
 
 fn processes(layout: Layout, folder: &Path, n: usize) -> Outcome<u64> {
     let root = folder.join(format!("appends-{layout}"));
-    layout.builder(&[0], &[UNIT]).create((root.as_path(), "a"))?;
+    layout
+        .builder(&[0], &[UNIT])
+        .create((root.as_path(), "a"))?;
     let path = root.to_string_lossy();
     let mut workers = Vec::new();
     for index in 0..PROCESSES {
@@ -68,7 +88,9 @@ fn threads(storage: &Storage, n: usize, policy: ConcurrentUpdate) -> Outcome<u64
                 })
             })
             .collect();
-        writers.into_iter().try_for_each(|writer| writer.join().map_err(|_| "a thread panicked")?)
+        writers
+            .into_iter()
+            .try_for_each(|writer| writer.join().map_err(|_| "a thread panicked")?)
     })?;
     lost(&Array::open((storage, "a"))?, n)
 }

@@ -19,12 +19,28 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
     for layout in Layout::FORMATS {
         let lost = set_together(layout, &torture.folder, "set-attributes", n)?;
         let name = format!("attributes lost, {WRITERS} processes, {layout}");
-        table.row(name, lost, format_args!("of {}", 2 * WRITERS * n + 1), Expect::None)?;
+        table.row(
+            name,
+            lost,
+            format_args!("of {}", 2 * WRITERS * n + 1),
+            Expect::None,
+        )?;
     }
-    let (lost, tries) =
-        until_lost(|| set_together(Layout::V3, &torture.quick_folder, "set-attributes-unlocked", n))?;
+    let (lost, tries) = until_lost(|| {
+        set_together(
+            Layout::V3,
+            &torture.quick_folder,
+            "set-attributes-unlocked",
+            n,
+        )
+    })?;
     let of = format!("of {}", tries * (WRITERS * n + 1));
-    table.row("  by a writer of another make, without locks, v3", lost, of, Expect::Some)
+    table.row(
+        "  by a writer of another make, without locks, v3",
+        lost,
+        of,
+        Expect::Some,
+    )
 }
 
 /// Lets workers set a number of attributes each; returns how many are missing afterwards.
@@ -33,7 +49,10 @@ fn set_together(layout: Layout, folder: &Path, worker: &str, n: usize) -> Outcom
     if root.exists() {
         std::fs::remove_dir_all(&root)?;
     }
-    layout.builder(&[4], &[4]).attributes(json!({"kept": true})).create((root.as_path(), "a"))?;
+    layout
+        .builder(&[4], &[4])
+        .attributes(json!({"kept": true}))
+        .create((root.as_path(), "a"))?;
     Group::create((root.as_path(), "g"), layout.format())?;
     let path = root.to_string_lossy();
     let mut workers = Vec::new();

@@ -23,12 +23,20 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
     let n = torture.times(500);
     for layout in Layout::FORMATS {
         let wrong = create_together(layout, &torture.quick_folder, "create", n)?;
-        let name = format!("nodes with not one creator, {} at once, {layout}", WORKERS * THREADS);
+        let name = format!(
+            "nodes with not one creator, {} at once, {layout}",
+            WORKERS * THREADS
+        );
         table.row(name, wrong, format_args!("of {n}"), Expect::None)?;
     }
     let (wrong, tries) =
         until_lost(|| create_together(Layout::V3, &torture.quick_folder, "create-looking", n))?;
-    table.row("  by creators that look first, v3", wrong, format_args!("of {}", tries * n), Expect::Some)
+    table.row(
+        "  by creators that look first, v3",
+        wrong,
+        format_args!("of {}", tries * n),
+        Expect::Some,
+    )
 }
 
 /// Lets workers create a number of nodes; returns how many do not have exactly one creator.
@@ -41,7 +49,12 @@ fn create_together(layout: Layout, folder: &Path, worker: &str, n: usize) -> Out
     let path = root.to_string_lossy();
     let mut workers = Vec::new();
     for index in 0..WORKERS {
-        workers.push(Worker::start(&[worker, &path, layout.name(), &index.to_string()])?);
+        workers.push(Worker::start(&[
+            worker,
+            &path,
+            layout.name(),
+            &index.to_string(),
+        ])?);
     }
     let mut wrong = 0;
     for round in 0..n {
@@ -86,8 +99,13 @@ pub(crate) fn create(root: &Path, layout: Layout, worker: usize) -> Outcome {
             made(create_one(root, layout, round, who), who)
         };
         let threads: Vec<_> = thread::scope(|scope| {
-            let threads: Vec<_> = (0..THREADS).map(|thread| scope.spawn(move || one(thread))).collect();
-            threads.into_iter().map(|thread| thread.join().map_err(|_| "a thread panicked")).collect()
+            let threads: Vec<_> = (0..THREADS)
+                .map(|thread| scope.spawn(move || one(thread)))
+                .collect();
+            threads
+                .into_iter()
+                .map(|thread| thread.join().map_err(|_| "a thread panicked"))
+                .collect()
         });
         let mut winners = String::new();
         for winner in threads {
@@ -101,10 +119,14 @@ fn create_one(root: &Path, layout: Layout, round: usize, who: usize) -> Result<(
     let path = format!("n{round}");
     let attributes = json!({ "who": who });
     if round.is_multiple_of(2) || who.is_multiple_of(2) {
-        let array = layout.builder(&[who as u64 + 1], &[4]).attributes(attributes);
+        let array = layout
+            .builder(&[who as u64 + 1], &[4])
+            .attributes(attributes);
         return array.create((root, &path)).map(drop);
     }
-    let group = Group::builder().format(layout.format()).attributes(json!({"who": who}));
+    let group = Group::builder()
+        .format(layout.format())
+        .attributes(json!({"who": who}));
     group.create((root, &path)).map(drop)
 }
 

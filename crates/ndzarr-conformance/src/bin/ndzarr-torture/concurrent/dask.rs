@@ -21,40 +21,72 @@ const BLOCK: [u64; 2] = [6, 7];
 pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
     let rounds = torture.times(20) as u64;
     let of = format!("of {}", rounds * SHAPE[0] * SHAPE[1]);
-    for layout in [Layout::V2, Layout::V3Shards, Layout::DraftShards, Layout::N5] {
+    for layout in [
+        Layout::V2,
+        Layout::V3Shards,
+        Layout::DraftShards,
+        Layout::N5,
+    ] {
         let wrong = write_together(layout, &torture.folder, rounds, ConcurrentUpdate::Merge)?;
         let name = format!("wrong elements, blocks smaller than a {}", layout.unit());
         table.row(name, wrong, &of, Expect::None)?;
     }
-    let wrong = write_together(Layout::V3Shards, &torture.folder, rounds, ConcurrentUpdate::LastWriterWins)?;
-    table.row("  without turns (LastWriterWins), v3 shard", wrong, &of, Expect::Some)
+    let wrong = write_together(
+        Layout::V3Shards,
+        &torture.folder,
+        rounds,
+        ConcurrentUpdate::LastWriterWins,
+    )?;
+    table.row(
+        "  without turns (LastWriterWins), v3 shard",
+        wrong,
+        &of,
+        Expect::Some,
+    )
 }
 
 /// Writes arrays by threads and by processes in turn; returns how many elements are wrong.
-fn write_together(layout: Layout, folder: &Path, rounds: u64, policy: ConcurrentUpdate) -> Outcome<u64> {
+fn write_together(
+    layout: Layout,
+    folder: &Path,
+    rounds: u64,
+    policy: ConcurrentUpdate,
+) -> Outcome<u64> {
     let mut wrong = 0;
     for round in 0..rounds {
         let root = folder.join(format!("dask-{layout}-{}-{round}", policy_name(policy)));
-        layout.compressed(layout.builder(&SHAPE, &UNIT)).create((root.as_path(), "a"))?;
+        layout
+            .compressed(layout.builder(&SHAPE, &UNIT))
+            .create((root.as_path(), "a"))?;
         if round % 2 == 0 {
             thread::scope(|scope| {
                 let workers: Vec<_> = (0..WORKERS)
                     .map(|i| (i, &root))
-                    .map(|(i, root)| scope.spawn(move || write_blocks(&open_with(root, policy)?, round, i)))
+                    .map(|(i, root)| {
+                        scope.spawn(move || write_blocks(&open_with(root, policy)?, round, i))
+                    })
                     .collect();
-                workers.into_iter().try_for_each(|worker| worker.join().map_err(|_| "a thread panicked")?)
+                workers
+                    .into_iter()
+                    .try_for_each(|worker| worker.join().map_err(|_| "a thread panicked")?)
             })?;
         } else {
             let path = root.to_string_lossy();
             let mut workers = Vec::new();
             for i in 0..WORKERS {
                 let seed = (round * WORKERS + i).to_string();
-                workers.push(Worker::start(&["blocks", &path, policy_name(policy), &seed])?);
+                workers.push(Worker::start(&[
+                    "blocks",
+                    &path,
+                    policy_name(policy),
+                    &seed,
+                ])?);
             }
             workers.into_iter().try_for_each(Worker::end)?;
         }
         let found = open(&root)?.read([0..SHAPE[0], 0..SHAPE[1]])?;
-        let is_wrong = |&((y, x), found): &((usize, usize), &u32)| *found != element(y as u64, x as u64);
+        let is_wrong =
+            |&((y, x), found): &((usize, usize), &u32)| *found != element(y as u64, x as u64);
         wrong += found.indexed_iter().filter(is_wrong).count() as u64;
     }
     Ok(wrong)
@@ -77,10 +109,17 @@ fn write_blocks(array: &Array<u32>, round: u64, worker: u64) -> Outcome {
     for i in (1..blocks.len()).rev() {
         blocks.swap(i, random.below(i as u64 + 1) as usize);
     }
-    for block in blocks.into_iter().skip(worker as usize).step_by(WORKERS as usize) {
+    for block in blocks
+        .into_iter()
+        .skip(worker as usize)
+        .step_by(WORKERS as usize)
+    {
         let y = block / counts[1] * BLOCK[0];
         let x = block % counts[1] * BLOCK[1];
-        let region = [y..(y + BLOCK[0]).min(SHAPE[0]), x..(x + BLOCK[1]).min(SHAPE[1])];
+        let region = [
+            y..(y + BLOCK[0]).min(SHAPE[0]),
+            x..(x + BLOCK[1]).min(SHAPE[1]),
+        ];
         let shape = [&region[0], &region[1]].map(|range| (range.end - range.start) as usize);
         let data = Array2::from_shape_fn(shape, |(dy, dx)| element(y + dy as u64, x + dx as u64));
         array.write(region, &data)?;

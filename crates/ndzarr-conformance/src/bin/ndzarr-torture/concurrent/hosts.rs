@@ -37,7 +37,9 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
         _ => match Mounts::new(&torture.folder.join("hosts")) {
             Ok(mounts) => mounts,
             Err(why) => {
-                return send_line(&format!("   did not run: sshfs cannot mount a folder twice here ({why})"));
+                return send_line(&format!(
+                    "   did not run: sshfs cannot mount a folder twice here ({why})"
+                ));
             }
         },
     };
@@ -48,8 +50,17 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
                 continue;
             }
             let (lost, failed) = together(&mounts, work, layout, n, USUAL_LEASE)?;
-            let name = format!("{} lost, {PROCESSES} processes on 2 hosts, {}", work.noun(), layout.unit());
-            table.row(name, lost, format_args!("of {}", PROCESSES * n), Expect::None)?;
+            let name = format!(
+                "{} lost, {PROCESSES} processes on 2 hosts, {}",
+                work.noun(),
+                layout.unit()
+            );
+            table.row(
+                name,
+                lost,
+                format_args!("of {}", PROCESSES * n),
+                Expect::None,
+            )?;
             if failed > 0 {
                 table.row("  calls that failed", failed, "", Expect::None)?;
             }
@@ -59,7 +70,12 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
     if torture.mounted.is_empty() {
         let (lost, failed) = together(&mounts, Work::Update, Layout::V3, n, FILE_LOCKS)?;
         let name = "  only by file locks (Locking::Local), elements of a v3 chunk";
-        table.row(name, lost.max(failed), format_args!("of {}", PROCESSES * n), Expect::Some)?;
+        table.row(
+            name,
+            lost.max(failed),
+            format_args!("of {}", PROCESSES * n),
+            Expect::Some,
+        )?;
     }
     killed(&mounts, torture.times(20), table)?;
     stopped(&mounts, torture.times(20), table)
@@ -109,7 +125,10 @@ impl Work {
             Self::Update => layout.compressed(layout.builder(&[n], &[n])),
             Self::Append => layout.builder(&[0], &[16]),
             Self::Attribute => layout.builder(&[4], &[4]),
-            Self::Put => layout.builder(&[INNER * n], &[INNER * n]).chunks([INNER]).shards([INNER * n]),
+            Self::Put => layout
+                .builder(&[INNER * n], &[INNER * n])
+                .chunks([INNER])
+                .shards([INNER * n]),
         };
         builder.create((root, "a"))?;
         Ok(())
@@ -136,17 +155,23 @@ impl Work {
         let array = open(root)?;
         let elements = |each: u64| -> Outcome<u64> {
             let found = read(&array)?;
-            let expected = (0..(PROCESSES * n) as u64).flat_map(|at| (0..each).map(move |_| element(at)));
-            let differ = found.iter().zip(expected).filter(|(found, expected)| **found != *expected).count();
+            let expected =
+                (0..(PROCESSES * n) as u64).flat_map(|at| (0..each).map(move |_| element(at)));
+            let differ = found
+                .iter()
+                .zip(expected)
+                .filter(|(found, expected)| **found != *expected)
+                .count();
             Ok((differ as u64).div_ceil(each))
         };
         match self {
             Self::Update => elements(1),
             Self::Append => appends::lost(&array, n),
             Self::Attribute => {
-                let names =
-                    (0..PROCESSES).flat_map(|writer| (0..n).map(move |i| (format!("{writer}-{i}"), i)));
-                let missing = names.filter(|(name, i)| array.attributes().get(name) != Some(&json!(i)));
+                let names = (0..PROCESSES)
+                    .flat_map(|writer| (0..n).map(move |i| (format!("{writer}-{i}"), i)));
+                let missing =
+                    names.filter(|(name, i)| array.attributes().get(name) != Some(&json!(i)));
                 Ok(missing.count() as u64)
             }
             Self::Put => elements(INNER),
@@ -159,11 +184,21 @@ fn element(at: u64) -> u32 {
 }
 
 /// Starts a writer, each second one on the other host.
-fn start(mounts: &Mounts, name: &str, work: Work, writer: usize, n: usize, lease: u64) -> Outcome<Worker> {
+fn start(
+    mounts: &Mounts,
+    name: &str,
+    work: Work,
+    writer: usize,
+    n: usize,
+    lease: u64,
+) -> Outcome<Worker> {
     let host = writer % 2;
     let mut command = mounts.command(host, &this_program()?);
     let root = mounts.on(host).join(name);
-    command.args(["--worker", "on-host"]).arg(root).arg(work.name());
+    command
+        .args(["--worker", "on-host"])
+        .arg(root)
+        .arg(work.name());
     command.args([writer.to_string(), n.to_string(), lease.to_string()]);
     let mut worker = Worker::spawn(command)?;
     worker.receive()?;
@@ -172,8 +207,14 @@ fn start(mounts: &Mounts, name: &str, work: Work, writer: usize, n: usize, lease
 
 /// A worker that writes as often as it is asked to, and answers how many of these writes failed.
 pub(crate) fn work(root: &Path, work: Work, writer: usize, n: usize, lease: u64) -> Outcome {
-    let locking = if lease == FILE_LOCKS { Locking::Local } else { Locking::Auto };
-    let store = FsStore::builder(root).locking(locking).lease(Duration::from_secs(lease));
+    let locking = if lease == FILE_LOCKS {
+        Locking::Local
+    } else {
+        Locking::Auto
+    };
+    let store = FsStore::builder(root)
+        .locking(locking)
+        .lease(Duration::from_secs(lease));
     let store = store.lock_timeout(Duration::from_secs(100)).build();
     let mut array = Array::<u32>::open((&store, "a"))?;
     let mut i = 0;
@@ -211,7 +252,13 @@ pub(crate) fn work(root: &Path, work: Work, writer: usize, n: usize, lease: u64)
 
 /// Lets processes on both hosts write to one array. Returns how much is lost, and how many calls
 /// failed.
-fn together(mounts: &Mounts, work: Work, layout: Layout, n: usize, lease: u64) -> Outcome<(u64, u64)> {
+fn together(
+    mounts: &Mounts,
+    work: Work,
+    layout: Layout,
+    n: usize,
+    lease: u64,
+) -> Outcome<(u64, u64)> {
     let name = format!("{}-{layout}-{lease}", work.name());
     let root = mounts.data().join(&name);
     work.create(layout, &root, n)?;
@@ -276,7 +323,9 @@ fn killed(mounts: &Mounts, rounds: usize, table: &mut Table) -> Outcome {
             kills += 1;
             left += u64::from(!leftovers(root)?.is_empty());
             let found = read(&open(root)?)?;
-            lost += (0..acknowledged).filter(|at| found[*at as usize] != element(*at)).count();
+            lost += (0..acknowledged)
+                .filter(|at| found[*at as usize] != element(*at))
+                .count();
         }
         lost += send_all(&mut living, 1)? as usize;
         for (_, root) in &arrays {
@@ -287,9 +336,19 @@ fn killed(mounts: &Mounts, rounds: usize, table: &mut Table) -> Outcome {
         living.into_iter().try_for_each(Worker::end)?;
     }
     let of = format!("of {kills} kills");
-    table.row("writes lost when writers of one host are killed", lost as u64, &of, Expect::None)?;
+    table.row(
+        "writes lost when writers of one host are killed",
+        lost as u64,
+        &of,
+        Expect::None,
+    )?;
     table.row("kills that left a lock file", left, &of, Expect::Anything)?;
-    table.row("lock files left after the next write, on the other host", unhealed, &of, Expect::None)
+    table.row(
+        "lock files left after the next write, on the other host",
+        unhealed,
+        &of,
+        Expect::None,
+    )
 }
 
 /// Stops the writers of one host for longer than the lease, at any moment, while those of the other
@@ -324,18 +383,39 @@ fn stopped(mounts: &Mounts, rounds: usize, table: &mut Table) -> Outcome {
         for worker in &mut stopping {
             failed += worker.receive_number()?;
         }
-        stopping.into_iter().chain(going).try_for_each(Worker::end)?;
+        stopping
+            .into_iter()
+            .chain(going)
+            .try_for_each(Worker::end)?;
         for (_, root) in &arrays {
             let found = read(&open(root)?)?;
-            lost += (0..2 * N).filter(|at| found[*at] != element(*at as u64)).count() as u64;
+            lost += (0..2 * N)
+                .filter(|at| found[*at] != element(*at as u64))
+                .count() as u64;
         }
     }
     let of = format!("of {}, {stops} stops", stops * 2 * N as u64);
-    table.row("writes lost when one host is stopped for longer than a lease", lost, of, Expect::None)?;
-    table.row("calls that failed then, other than by the loss of a lock", failed, "", Expect::None)
+    table.row(
+        "writes lost when one host is stopped for longer than a lease",
+        lost,
+        of,
+        Expect::None,
+    )?;
+    table.row(
+        "calls that failed then, other than by the loss of a lock",
+        failed,
+        "",
+        Expect::None,
+    )
 }
 
 fn signal(worker: &Worker, signal: &str) -> Outcome {
-    let status = Command::new("kill").args([signal, &worker.id().to_string()]).status()?;
-    if status.success() { Ok(()) } else { Err(format!("kill {signal} failed").into()) }
+    let status = Command::new("kill")
+        .args([signal, &worker.id().to_string()])
+        .status()?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(format!("kill {signal} failed").into())
+    }
 }

@@ -1,5 +1,5 @@
-//! ndzarr together with Java N5, which locks the file of a value itself, cuts it, and writes it in place. A
-//! worker stands in for Java, with its locks.
+//! ndzarr together with Java N5, which locks the file of a value itself, cuts it, and writes it in
+//! place. A worker stands in for Java, with its locks.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -35,12 +35,25 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
         let of = format!("of {}, with {updates} of ndzarr", java.done);
         table.row(format!("{what}: Java's lost"), java.lost, of, Expect::None)?;
         let of = format!("of {updates}, with {} of Java", java.done);
-        table.row(format!("{what}: ndzarr's failed"), one.failed + two.failed, &of, Expect::None)?;
+        table.row(
+            format!("{what}: ndzarr's failed"),
+            one.failed + two.failed,
+            &of,
+            Expect::None,
+        )?;
         let name = format!("  {what}: ndzarr's undone by Java, which reads before it locks");
         table.row(name, one.lost + two.lost, of, Expect::Anything)?;
         let of = format!("of {} reads", reader.done);
-        table.row(format!("{what}: reads failed"), reader.failed, &of, Expect::None)?;
-        let torn = [&java, &one, &two, &reader].iter().map(|tally| tally.torn).sum();
+        table.row(
+            format!("{what}: reads failed"),
+            reader.failed,
+            &of,
+            Expect::None,
+        )?;
+        let torn = [&java, &one, &two, &reader]
+            .iter()
+            .map(|tally| tally.torn)
+            .sum();
         table.row(format!("{what}: torn values"), torn, of, Expect::None)?;
         if java.done == 0 || updates == 0 || reader.done == 0 {
             return Err("some of them did nothing, so they did not run at the same time".into());
@@ -81,14 +94,26 @@ fn together(folder: &Path, what: &str, time: Duration) -> Outcome<[Tally; 4]> {
     let mut tallies = Vec::new();
     for worker in &mut workers {
         let line = worker.receive()?;
-        let numbers = line.split(' ').map(str::parse).collect::<Result<Vec<u64>, _>>();
-        let [done, lost, failed, torn] = numbers.map_err(|_| format!("a worker said {line:?}"))?[..] else {
+        let numbers = line
+            .split(' ')
+            .map(str::parse)
+            .collect::<Result<Vec<u64>, _>>();
+        let [done, lost, failed, torn] =
+            numbers.map_err(|_| format!("a worker said {line:?}"))?[..]
+        else {
             return Err(format!("a worker said {line:?}").into());
         };
-        tallies.push(Tally { done, lost, failed, torn });
+        tallies.push(Tally {
+            done,
+            lost,
+            failed,
+            torn,
+        });
     }
     workers.into_iter().try_for_each(Worker::end)?;
-    tallies.try_into().map_err(|_| "as many as there are roles".into())
+    tallies
+        .try_into()
+        .map_err(|_| "as many as there are roles".into())
 }
 
 /// A worker.
@@ -107,7 +132,12 @@ pub(crate) fn work(what: &str, role: &str, root: &Path) -> Outcome {
                 (_, name) => dataset.change_block(name.parse()?, &mut tally),
             }
         }
-        let Tally { done, lost, failed, torn } = tally;
+        let Tally {
+            done,
+            lost,
+            failed,
+            torn,
+        } = tally;
         Ok(format!("{done} {lost} {failed} {torn}"))
     })
 }
@@ -125,7 +155,11 @@ impl Dataset {
         let array = open(root)?.with_options(on_own_thread());
         let copy = Layout::N5.compressed(Layout::N5.builder(&[ELEMENTS], &[ELEMENTS]));
         let copy = copy.create((&MemoryStore::new(), "a"))?;
-        Ok(Self { root: root.to_owned(), array, copy })
+        Ok(Self {
+            root: root.to_owned(),
+            array,
+            copy,
+        })
     }
 
     /// As `setAttribute` of Java: reads under one lock, writes under another.
@@ -226,5 +260,7 @@ fn write_in_place(path: &Path, value: &[u8]) -> Outcome {
     fcntl_lock(&locked, FlockOperation::LockExclusive)?;
     let mut file = how.open(path)?;
     file.set_len(0)?;
-    Ok(value.chunks(AT_ONCE).try_for_each(|part| file.write_all(part))?)
+    Ok(value
+        .chunks(AT_ONCE)
+        .try_for_each(|part| file.write_all(part))?)
 }

@@ -26,19 +26,42 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
     for layout in Layout::ALL {
         let lost = threads(layout, quick, 20, Merge)?;
         let name = format!("elements lost, {THREADS} threads, one {}", layout.unit());
-        table.row(name, lost, format_args!("of {}", THREADS * 20), Expect::None)?;
+        table.row(
+            name,
+            lost,
+            format_args!("of {}", THREADS * 20),
+            Expect::None,
+        )?;
     }
     let (lost, tries) = until_lost(|| threads(Layout::V3, quick, 20, LastWriterWins))?;
     let name = "  without turns (LastWriterWins), the same";
-    table.row(name, lost, format_args!("of {}", tries * THREADS * 20), Expect::Some)?;
+    table.row(
+        name,
+        lost,
+        format_args!("of {}", tries * THREADS * 20),
+        Expect::Some,
+    )?;
     for layout in Layout::ALL {
         let lost = processes(layout, disk, rounds, Merge)?;
-        let name = format!("elements lost, {PROCESSES} processes, one {}", layout.unit());
-        table.row(name, lost, format_args!("of {}", PROCESSES * rounds * INCREMENTS), Expect::None)?;
+        let name = format!(
+            "elements lost, {PROCESSES} processes, one {}",
+            layout.unit()
+        );
+        table.row(
+            name,
+            lost,
+            format_args!("of {}", PROCESSES * rounds * INCREMENTS),
+            Expect::None,
+        )?;
     }
     let (lost, tries) = until_lost(|| processes(Layout::V3, disk, rounds, LastWriterWins))?;
     let of = format!("of {}", tries * PROCESSES * rounds * INCREMENTS);
-    table.row("  without turns (LastWriterWins), the same", lost, of, Expect::Some)?;
+    table.row(
+        "  without turns (LastWriterWins), the same",
+        lost,
+        of,
+        Expect::Some,
+    )?;
     for layout in Layout::ALL {
         let (overwrites, updates) = overwrites_during_updates(layout, quick, n, Merge)?;
         let name = format!("overwrites lost during updates, one {}", layout.unit());
@@ -53,9 +76,16 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
 }
 
 /// Lets processes count in one unit; returns how many of their increments are lost.
-fn processes(layout: Layout, folder: &Path, rounds: usize, policy: ConcurrentUpdate) -> Outcome<u64> {
+fn processes(
+    layout: Layout,
+    folder: &Path,
+    rounds: usize,
+    policy: ConcurrentUpdate,
+) -> Outcome<u64> {
     let (root, array) = layout.one_unit(folder, PROCESSES as u64)?;
-    let mut workers = (0..PROCESSES).map(|i| counter(&root, i, policy)).collect::<Outcome<Vec<_>>>()?;
+    let mut workers = (0..PROCESSES)
+        .map(|i| counter(&root, i, policy))
+        .collect::<Outcome<Vec<_>>>()?;
     let lost = count_together(&mut workers, &array, rounds)?;
     workers.into_iter().try_for_each(Worker::end)?;
     Ok(lost)
@@ -63,7 +93,12 @@ fn processes(layout: Layout, folder: &Path, rounds: usize, policy: ConcurrentUpd
 
 /// Starts a process that counts in its element.
 pub(crate) fn counter(root: &Path, index: usize, policy: ConcurrentUpdate) -> Outcome<Worker> {
-    Worker::start(&["count", &root.to_string_lossy(), &index.to_string(), policy_name(policy)])
+    Worker::start(&[
+        "count",
+        &root.to_string_lossy(),
+        &index.to_string(),
+        policy_name(policy),
+    ])
 }
 
 /// Each thread writes its element of each round's unit; returns how many are missing.
@@ -89,16 +124,26 @@ fn threads(layout: Layout, folder: &Path, rounds: usize, policy: ConcurrentUpdat
                     })
                 })
                 .collect();
-            writers.into_iter().try_for_each(|writer| writer.join().map_err(|_| "a thread panicked")?)
+            writers
+                .into_iter()
+                .try_for_each(|writer| writer.join().map_err(|_| "a thread panicked")?)
         })?;
-        lost += firsts(&array)?.into_iter().enumerate().filter(|&(i, found)| found != value(i)).count();
+        lost += firsts(&array)?
+            .into_iter()
+            .enumerate()
+            .filter(|&(i, found)| found != value(i))
+            .count();
     }
     Ok(lost as u64)
 }
 
 /// Lets workers count at the same time, each its element; returns how many of their increments are
 /// lost.
-pub(crate) fn count_together(workers: &mut [Worker], array: &Array<u32>, rounds: usize) -> Outcome<u64> {
+pub(crate) fn count_together(
+    workers: &mut [Worker],
+    array: &Array<u32>,
+    rounds: usize,
+) -> Outcome<u64> {
     for worker in &mut *workers {
         // It has opened the array.
         worker.receive()?;
@@ -113,7 +158,10 @@ pub(crate) fn count_together(workers: &mut [Worker], array: &Array<u32>, rounds:
         }
     }
     let expected = (rounds * INCREMENTS) as u64;
-    let missing = firsts(array)?.into_iter().map(|n| expected - u64::from(n).min(expected)).sum::<u64>();
+    let missing = firsts(array)?
+        .into_iter()
+        .map(|n| expected - u64::from(n).min(expected))
+        .sum::<u64>();
     // A worker that notices a loss continues from the value it finds, so the loss also shows at the
     // end. It is counted once.
     Ok(missing.max(noticed))
@@ -156,7 +204,12 @@ fn overwrites_during_updates(
     let path = root.to_string_lossy();
     let mut workers = Vec::new();
     for index in 0..2u64 {
-        workers.push(Worker::start(&["update", &path, &index.to_string(), policy_name(policy)])?);
+        workers.push(Worker::start(&[
+            "update",
+            &path,
+            &index.to_string(),
+            policy_name(policy),
+        ])?);
     }
     let done = AtomicBool::new(false);
     let mut lost = 0;

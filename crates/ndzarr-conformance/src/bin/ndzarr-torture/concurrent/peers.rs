@@ -1,4 +1,5 @@
-//! tensorstore together with ndzarr at one unit, and the other libraries by themselves at the same work.
+//! tensorstore together with ndzarr at one unit, and the other libraries by themselves at the same
+//! work.
 
 use std::path::Path;
 use std::process::Command;
@@ -25,7 +26,11 @@ impl Peers {
 
 /// Has a process open an array. Its next line says that it has.
 fn open(worker: &mut Worker, root: &Path, index: usize) -> Outcome {
-    worker.send(&format!("open {} {}", index as u64 * SPREAD, root.join("a").display()))
+    worker.send(&format!(
+        "open {} {}",
+        index as u64 * SPREAD,
+        root.join("a").display()
+    ))
 }
 
 /// The nodes that tensorstore and zarr-python 3 open.
@@ -33,7 +38,9 @@ const LAYOUTS: [Layout; 3] = [Layout::V2, Layout::V3, Layout::V3Shards];
 
 pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
     let Some(peers) = &torture.peers else {
-        return crate::common::process::send_line("   no Python with the other libraries was given");
+        return crate::common::process::send_line(
+            "   no Python with the other libraries was given",
+        );
     };
     let rounds = torture.times(10);
     let of = format!("of {}", PROCESSES * rounds * INCREMENTS);
@@ -45,12 +52,19 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
         for (index, mut other) in others.into_iter().enumerate() {
             open(&mut other, &root, index)?;
             workers.push(other);
-            workers.push(counter(&root, PROCESSES / 2 + index, ConcurrentUpdate::Merge)?);
+            workers.push(counter(
+                &root,
+                PROCESSES / 2 + index,
+                ConcurrentUpdate::Merge,
+            )?);
         }
         let lost = count_together(&mut workers, &array, rounds)?;
         // Each second one is ndzarr's.
         others = workers.into_iter().step_by(2).collect();
-        let name = format!("elements lost, 4 ndzarr + 4 tensorstore, one {}", layout.unit());
+        let name = format!(
+            "elements lost, 4 ndzarr + 4 tensorstore, one {}",
+            layout.unit()
+        );
         table.row(name, lost, &of, Expect::None)?;
     }
     others.into_iter().try_for_each(Worker::end)?;
@@ -65,7 +79,10 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
             workers[0].receive()?;
             workers[0].send(&format!("threads 16 20 {SPREAD}"))?;
             let lost = workers[0].receive_number()?;
-            let name = format!("  {library} without ndzarr: lost, 16 threads, one {}", layout.unit());
+            let name = format!(
+                "  {library} without ndzarr: lost, 16 threads, one {}",
+                layout.unit()
+            );
             table.row(name, lost, "of 320", Expect::Anything)?;
 
             let (root, array) = layout.one_unit(&torture.folder, PROCESSES as u64)?;
@@ -73,8 +90,10 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
                 open(worker, &root, index)?;
             }
             let lost = count_together(&mut workers, &array, rounds)?;
-            let name =
-                format!("  {library} without ndzarr: lost, {PROCESSES} processes, one {}", layout.unit());
+            let name = format!(
+                "  {library} without ndzarr: lost, {PROCESSES} processes, one {}",
+                layout.unit()
+            );
             table.row(name, lost, &of, Expect::Anything)?;
         }
         workers.into_iter().try_for_each(Worker::end)?;

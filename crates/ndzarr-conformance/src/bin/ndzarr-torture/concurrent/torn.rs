@@ -25,8 +25,8 @@ enum Opened {
     Anew,
 }
 
-/// The layout, its codec (values in gzip differ in size), how it is opened, and its share of all reads in
-/// percent.
+/// The layout, its codec (values in gzip differ in size), how it is opened, and its share of all
+/// reads in percent.
 const CASES: [(Layout, &str, Opened, u64); 9] = [
     (Layout::V2, "gzip", Opened::Once, 10),
     (Layout::V3, "raw", Opened::Once, 15),
@@ -50,9 +50,14 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
         let n = reads * percent / 100;
         let root = torture.quick_folder.join(format!("torn-{i}"));
         let builder = layout.builder(&[ELEMENTS], &[ELEMENTS]);
-        let builder = if coding == "raw" { builder } else { layout.compressed(builder) };
+        let builder = if coding == "raw" {
+            builder
+        } else {
+            layout.compressed(builder)
+        };
         builder.create((root.as_path(), "a"))?;
-        let mut writer = Worker::start(&["replace", &root.to_string_lossy(), Replace::Whole.name()])?;
+        let mut writer =
+            Worker::start(&["replace", &root.to_string_lossy(), Replace::Whole.name()])?;
         writer.receive()?;
         let until = torture.minute.then(|| Instant::now() + CASE);
         let Seen { n, torn, changes } = read_while_written(&root, n, until, opened)?;
@@ -68,15 +73,27 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
         let of = format!("of {n} reads, {written} writes");
         table.row(name, torn, of, Expect::None)?;
         if changes < 2 {
-            return Err("the readers saw no change, so they did not read while the writer wrote".into());
+            return Err(
+                "the readers saw no change, so they did not read while the writer wrote".into(),
+            );
         }
         all += n;
         all_torn += torn;
     }
-    table.row("torn values, together", all_torn, format_args!("of {all} reads"), Expect::None)?;
+    table.row(
+        "torn values, together",
+        all_torn,
+        format_args!("of {all} reads"),
+        Expect::None,
+    )?;
     let (torn, tries) = until_lost(|| read_while_written_in_place(torture))?;
     let of = format!("of {} reads", tries as u64 * CONTROL_READS);
-    table.row("  by a writer of another make, in place, v3 chunk (raw)", torn, of, Expect::Some)
+    table.row(
+        "  by a writer of another make, in place, v3 chunk (raw)",
+        torn,
+        of,
+        Expect::Some,
+    )
 }
 
 /// Enough to see a torn value.
@@ -85,8 +102,15 @@ const CONTROL_READS: u64 = 2_000;
 /// Counts the values that are torn when another program writes into the file of the chunk.
 fn read_while_written_in_place(torture: &Torture) -> Outcome<u64> {
     let root = torture.quick_folder.join("torn-in-place");
-    Layout::V3.builder(&[ELEMENTS], &[ELEMENTS]).overwrite().create((root.as_path(), "a"))?;
-    write(&open(&root)?, 0, (0..ELEMENTS).map(|at| element(1, at)).collect())?;
+    Layout::V3
+        .builder(&[ELEMENTS], &[ELEMENTS])
+        .overwrite()
+        .create((root.as_path(), "a"))?;
+    write(
+        &open(&root)?,
+        0,
+        (0..ELEMENTS).map(|at| element(1, at)).collect(),
+    )?;
     let mut writer = Worker::start(&["replace", &root.to_string_lossy(), Replace::InPlace.name()])?;
     writer.receive()?;
     let Seen { torn, .. } = read_while_written(&root, CONTROL_READS, None, Opened::Once)?;
@@ -107,11 +131,19 @@ pub(crate) enum Replace {
 
 impl Replace {
     pub(crate) fn parse(name: &str) -> Self {
-        if name == "whole" { Self::Whole } else { Self::InPlace }
+        if name == "whole" {
+            Self::Whole
+        } else {
+            Self::InPlace
+        }
     }
 
     fn name(self) -> &'static str {
-        if self == Self::Whole { "whole" } else { "in-place" }
+        if self == Self::Whole {
+            "whole"
+        } else {
+            "in-place"
+        }
     }
 }
 
@@ -125,7 +157,12 @@ struct Seen {
 }
 
 /// Reads this many times, by several threads, or until some time.
-fn read_while_written(root: &Path, most: u64, until: Option<Instant>, opened: Opened) -> Outcome<Seen> {
+fn read_while_written(
+    root: &Path,
+    most: u64,
+    until: Option<Instant>,
+    opened: Opened,
+) -> Outcome<Seen> {
     let n = AtomicU64::new(0);
     let torn = AtomicU64::new(0);
     let changes = AtomicU64::new(0);
@@ -157,16 +194,27 @@ fn read_while_written(root: &Path, most: u64, until: Option<Instant>, opened: Op
                 })
             })
             .collect();
-        readers.into_iter().try_for_each(|reader| reader.join().map_err(|_| "a thread panicked")?)
+        readers
+            .into_iter()
+            .try_for_each(|reader| reader.join().map_err(|_| "a thread panicked")?)
     })?;
-    Ok(Seen { n: n.into_inner(), torn: torn.into_inner(), changes: changes.into_inner() })
+    Ok(Seen {
+        n: n.into_inner(),
+        torn: torn.into_inner(),
+        changes: changes.into_inner(),
+    })
 }
 
-/// Reads a part, sometimes all. Returns true if it mixes several values, and the number of one of them.
+/// Reads a part, sometimes all. Returns true if it mixes several values, and the number of one of
+/// them.
 fn read_once(array: &Array<u32>, i: u64) -> Outcome<(bool, u32)> {
     // Across the border of two inner chunks, wherever those are.
     let start = i * 37 % (ELEMENTS / 2);
-    let range = if i.is_multiple_of(4) { 0..ELEMENTS } else { start..start + ELEMENTS / 8 + 1 };
+    let range = if i.is_multiple_of(4) {
+        0..ELEMENTS
+    } else {
+        start..start + ELEMENTS / 8 + 1
+    };
     let found = match array.read([range.clone()]) {
         Ok(found) => found,
         Err(error) => {
@@ -175,13 +223,19 @@ fn read_once(array: &Array<u32>, i: u64) -> Outcome<(bool, u32)> {
         }
     };
     let number = found[0] >> 8;
-    let whole = (range.start..).zip(&found).all(|(at, &found)| found == element(number, at));
+    let whole = (range.start..)
+        .zip(&found)
+        .all(|(at, &found)| found == element(number, at));
     Ok((!whole, number))
 }
 
 /// Elements of a value. Their compressed length varies from value to value.
 fn element(number: u32, at: u64) -> u32 {
-    if number == 0 { 0 } else { (number << 8) | ((at as u32).wrapping_mul(number | 1) % (1 + number % 251)) }
+    if number == 0 {
+        0
+    } else {
+        (number << 8) | ((at as u32).wrapping_mul(number | 1) % (1 + number % 251))
+    }
 }
 
 /// A worker that replaces all elements, and sometimes erases them, until it is stopped.
@@ -194,7 +248,11 @@ pub(crate) fn replace(root: &Path, how: Replace) -> Outcome {
             while !stop.load(Ordering::Relaxed) {
                 written += 1;
                 // All fill, and so not stored, at every sixteenth.
-                let number = if written % 16 == 0 { 0 } else { written % (1 << 20) };
+                let number = if written % 16 == 0 {
+                    0
+                } else {
+                    written % (1 << 20)
+                };
                 let elements: Vec<u32> = (0..ELEMENTS).map(|at| element(number, at)).collect();
                 match how {
                     Replace::Whole => write(&array, 0, elements)?,

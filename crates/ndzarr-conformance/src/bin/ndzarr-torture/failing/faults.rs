@@ -64,12 +64,27 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
                         let folder = tempfile::tempdir_in(&torture.folder)?;
                         let fired = if on_disk {
                             let store = FsStore::new(folder.path());
-                            fail_once(layout, trial, (call, nth), store, Storage::blocking, &mut counts)?
+                            fail_once(
+                                layout,
+                                trial,
+                                (call, nth),
+                                store,
+                                Storage::blocking,
+                                &mut counts,
+                            )?
                         } else {
                             let store = MemoryStore::new();
-                            fail_once(layout, trial, (call, nth), store, Storage::blocking, &mut counts)?
+                            fail_once(
+                                layout,
+                                trial,
+                                (call, nth),
+                                store,
+                                Storage::blocking,
+                                &mut counts,
+                            )?
                         };
-                        counts.left += crate::common::layout::leftovers(folder.path())?.len() as u64;
+                        counts.left +=
+                            crate::common::layout::leftovers(folder.path())?.len() as u64;
                         if !fired {
                             break;
                         }
@@ -82,7 +97,12 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
         }
         let store = if on_disk { "file system" } else { "memory" };
         let of = format!("of {} faults", counts.faults);
-        table.row(format!("store faults not reported, {store}"), counts.unreported, &of, Expect::None)?;
+        table.row(
+            format!("store faults not reported, {store}"),
+            counts.unreported,
+            &of,
+            Expect::None,
+        )?;
         table.row(
             format!("store faults that name no store or chunk, {store}"),
             counts.without_key,
@@ -95,12 +115,24 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
             &of,
             Expect::None,
         )?;
-        table.row(format!("temporaries left after a fault, {store}"), counts.left, &of, Expect::None)?;
+        table.row(
+            format!("temporaries left after a fault, {store}"),
+            counts.left,
+            &of,
+            Expect::None,
+        )?;
     }
     let mut counts = Counts::default();
     for trial in TRIALS {
         let silent = |store| Storage::blocking(Silent(store));
-        fail_once(Layout::V3Shards, trial, (Call::Put, 0), MemoryStore::new(), silent, &mut counts)?;
+        fail_once(
+            Layout::V3Shards,
+            trial,
+            (Call::Put, 0),
+            MemoryStore::new(),
+            silent,
+            &mut counts,
+        )?;
     }
     let of = format!("of {} faults", counts.faults);
     table.row(
@@ -123,7 +155,8 @@ impl Store for Silent {
     }
 }
 
-/// Runs a trial with one fault. Returns `false` if the trial did not reach the call that was to fail.
+/// Runs a trial with one fault. Returns `false` if the trial did not reach the call that was to
+/// fail.
 fn fail_once<S: Store + Clone + 'static>(
     layout: Layout,
     trial: &str,
@@ -136,13 +169,24 @@ fn fail_once<S: Store + Clone + 'static>(
     let faulty = FaultStore::new(inner);
     layout.root_group(&good)?;
     let old: Vec<u32> = (1..=ELEMENTS as u32).collect();
-    let array = layout.builder(&[ELEMENTS], &[UNIT]).attributes(json!({"old": 1})).create((&good, "a"))?;
+    let array = layout
+        .builder(&[ELEMENTS], &[UNIT])
+        .attributes(json!({"old": 1}))
+        .create((&good, "a"))?;
     write(&array, 0, old.clone())?;
 
     let storage = storage(faulty.clone());
     let failing = Array::<u32>::open((&storage, "a"))?;
     let what = "it is broken".to_owned();
-    faulty.fail_nth(call, nth, StoreError::Other { action: "reach", key: "the disk".to_owned(), what });
+    faulty.fail_nth(
+        call,
+        nth,
+        StoreError::Other {
+            action: "reach",
+            key: "the disk".to_owned(),
+            what,
+        },
+    );
     let result = attempt(layout, trial, &storage, failing);
     let fired = faulty.heal_unused() == 0;
     if !fired {
@@ -152,31 +196,44 @@ fn fail_once<S: Store + Clone + 'static>(
     counts.faults += 1;
     match result {
         Ok(()) => {
-            counts.what.push(format!("{layout}, {trial}: fault {nth} at {call:?} was not reported"));
+            counts.what.push(format!(
+                "{layout}, {trial}: fault {nth} at {call:?} was not reported"
+            ));
             counts.unreported += 1;
         }
         Err(error) => {
             let named = names_its_place(trial, &array, &error);
             if !named {
-                let what = format!("{layout}, {trial}: fault {nth} at {call:?} names no chunk: {error:?}");
+                let what =
+                    format!("{layout}, {trial}: fault {nth} at {call:?} names no chunk: {error:?}");
                 counts.what.push(what);
             }
             counts.without_key += u64::from(!named);
         }
     }
     if !is_intact(trial, &good, &old) {
-        counts.what.push(format!("{layout}, {trial}: damaged by fault {nth} at {call:?}"));
+        counts.what.push(format!(
+            "{layout}, {trial}: damaged by fault {nth} at {call:?}"
+        ));
         counts.damaged += 1;
     }
     Ok(true)
 }
 
-fn attempt(layout: Layout, trial: &str, storage: &Storage, mut array: Array<u32>) -> Result<(), Error> {
+fn attempt(
+    layout: Layout,
+    trial: &str,
+    storage: &Storage,
+    mut array: Array<u32>,
+) -> Result<(), Error> {
     let new = || Array1::from_iter(101..101 + ELEMENTS as u32);
     match trial {
         "read" => array.read(..).map(drop),
         "overwrite" => array.write([0..ELEMENTS], &new()),
-        "update" => array.write([3..ELEMENTS - 3], &Array1::from_iter(104..98 + ELEMENTS as u32)),
+        "update" => array.write(
+            [3..ELEMENTS - 3],
+            &Array1::from_iter(104..98 + ELEMENTS as u32),
+        ),
         "fill" => array.fill([0..UNIT], 0),
         "shard writer" => {
             // All but the first inner chunk of the second shard, one of them twice.
@@ -192,7 +249,10 @@ fn attempt(layout: Layout, trial: &str, storage: &Storage, mut array: Array<u32>
         "shrink" => array.resize([ELEMENTS / 2]),
         "append" => array.append(0, &Array1::from_elem(30, 7)),
         "attributes" => array.merge_attributes(json!({"new": 2})),
-        "create" => layout.builder(&[ELEMENTS], &[UNIT]).create((storage, "b/c")).map(drop),
+        "create" => layout
+            .builder(&[ELEMENTS], &[UNIT])
+            .create((storage, "b/c"))
+            .map(drop),
         _ => Group::open(storage)?.erase("a"),
     }
 }
@@ -200,9 +260,11 @@ fn attempt(layout: Layout, trial: &str, storage: &Storage, mut array: Array<u32>
 /// True if an error names the store and, where elements are read or written, the chunk by index and
 /// key. It is the store that names the key of a document, which one that is made to fail does not.
 fn names_its_place(trial: &str, array: &Array<u32>, error: &Error) -> bool {
-    let is_about_elements = ["read", "overwrite", "update", "fill", "shard writer"].contains(&trial);
+    let is_about_elements =
+        ["read", "overwrite", "update", "fill", "shard writer"].contains(&trial);
     let chunk = error.chunk().map(|chunk| array.units().key(chunk));
-    error.store().is_some() && (!is_about_elements || (chunk.is_some() && chunk.as_deref() == error.key()))
+    error.store().is_some()
+        && (!is_about_elements || (chunk.is_some() && chunk.as_deref() == error.key()))
 }
 
 /// True if each element is old or new, and everything else exists wholly or not at all.
@@ -210,7 +272,9 @@ fn is_intact(trial: &str, good: &Storage, old: &[u32]) -> bool {
     let Ok(array) = Array::<u32>::open((good, "a")) else {
         return trial == "delete" && Group::open(good).is_ok();
     };
-    let Ok(elements) = read(&array) else { return false };
+    let Ok(elements) = read(&array) else {
+        return false;
+    };
     let kept = elements.iter().zip(old).all(|(&found, &old)| {
         let new = match trial {
             "overwrite" | "update" | "shard writer" => found == old + 100,
@@ -229,13 +293,19 @@ fn is_intact(trial: &str, good: &Storage, old: &[u32]) -> bool {
             new.iter().all(|&element| element == 0)
         });
     let attributes = array.attributes();
-    let new_attribute = attributes.get("new").is_none_or(|new| trial == "attributes" && *new == 2);
+    let new_attribute = attributes
+        .get("new")
+        .is_none_or(|new| trial == "attributes" && *new == 2);
     // A reader that finds the new array finds all of it.
     let created = match Array::<u32>::open((good, "b/c")) {
         Ok(created) => {
-            trial == "create" && read(&created).is_ok_and(|elements| elements.iter().all(|n| *n == 0))
+            trial == "create"
+                && read(&created).is_ok_and(|elements| elements.iter().all(|n| *n == 0))
         }
-        Err(error) => matches!(error.kind(), ndzarr::ErrorKind::NotFound | ndzarr::ErrorKind::WrongNodeKind),
+        Err(error) => matches!(
+            error.kind(),
+            ndzarr::ErrorKind::NotFound | ndzarr::ErrorKind::WrongNodeKind
+        ),
     };
     kept && new_attribute && attributes.get("old") == Some(&json!(1)) && created
 }

@@ -1,5 +1,5 @@
-//! Writers in several processes, and readers, on a server of objects that does everything wrong that
-//! servers and networks do, at random.
+//! Writers in several processes, and readers, on a server of objects that does everything wrong
+//! that servers and networks do, at random.
 
 mod place;
 mod reader;
@@ -55,10 +55,25 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
             traffic.faults,
             traffic.requests
         );
-        table.row(format!("acknowledged writes lost, {name}"), tally.lost, of, Expect::None)?;
-        table.row(format!("values that nobody wrote, {name}"), tally.foreign, "", Expect::None)?;
+        table.row(
+            format!("acknowledged writes lost, {name}"),
+            tally.lost,
+            of,
+            Expect::None,
+        )?;
+        table.row(
+            format!("values that nobody wrote, {name}"),
+            tally.foreign,
+            "",
+            Expect::None,
+        )?;
         let of = format!("of {} reads", tally.reads);
-        table.row(format!("torn or older values read, {name}"), tally.torn, of, Expect::None)?;
+        table.row(
+            format!("torn or older values read, {name}"),
+            tally.torn,
+            of,
+            Expect::None,
+        )?;
         table.row(
             format!("calls failed without a fault, {name}"),
             calm_failures,
@@ -66,16 +81,26 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
             Expect::None,
         )?;
         let of = format!("of {calls}");
-        table.row(format!("calls failed, {name}"), tally.failed - calm_failures, of, Expect::Anything)?;
+        table.row(
+            format!("calls failed, {name}"),
+            tally.failed - calm_failures,
+            of,
+            Expect::Anything,
+        )?;
         // In hundredths of what the same calls need without faults.
         let share = 100 * traffic.requests * calm / (needed * calls).max(1);
-        table.row(format!("requests in % of those needed, {name}"), share, "", Expect::AtMost(200))?;
+        table.row(
+            format!("requests in % of those needed, {name}"),
+            share,
+            "",
+            Expect::AtMost(200),
+        )?;
     }
     Ok(())
 }
 
-/// Everything at random that a server or a network does wrong. Faults that would lose a write, or change
-/// one unseen, are only in answers to reads, or where there is a checksum.
+/// Everything at random that a server or a network does wrong. Faults that would lose a write, or
+/// change one unseen, are only in answers to reads, or where there is a checksum.
 fn everything() -> Vec<FaultRule> {
     use Fault::*;
     let any = [
@@ -84,7 +109,10 @@ fn everything() -> Vec<FaultRule> {
         Status(429),
         Status(409),
         Status(403),
-        RetryAfter { status: 503, seconds: 1 },
+        RetryAfter {
+            status: 503,
+            seconds: 1,
+        },
         Reset,
         Lost,
         Lost500,
@@ -100,13 +128,15 @@ fn everything() -> Vec<FaultRule> {
         WeakEtag,
         DeniedIfMissing,
     ];
-    // Not in shards: a writer copies inner chunks that it does not touch without looking into them, and
-    // would store the wrong bit.
+    // Not in shards: a writer copies inner chunks that it does not touch without looking into them,
+    // and would store the wrong bit.
     let of_chunk = |request: &Request| request.target.contains("/chunk/c/");
     vec![
         FaultRule::at_random("any", 12, any),
         FaultRule::at_random("conditions", 25, [NoConditions]).of(&["GET", "HEAD"]),
-        FaultRule::at_random("bits", 25, [Corrupt]).of(&["GET"]).only_if(of_chunk),
+        FaultRule::at_random("bits", 25, [Corrupt])
+            .of(&["GET"])
+            .only_if(of_chunk),
     ]
 }
 
@@ -114,7 +144,9 @@ fn everything() -> Vec<FaultRule> {
 fn work(place: &Place, time: Duration, patience: Duration, tally: &mut Tally) -> Outcome {
     let (sender, reports) = mpsc::channel();
     let until = Instant::now() + time;
-    let roles = (0..WRITERS).map(Role::Writer).chain((0..READERS).map(Role::Reader));
+    let roles = (0..WRITERS)
+        .map(Role::Writer)
+        .chain((0..READERS).map(Role::Reader));
     let roles: Vec<_> = roles.collect();
     for (number, role) in roles.iter().enumerate() {
         let worker = place.worker(*role, tally.tried(*role))?;
@@ -155,7 +187,8 @@ fn converse(
     loop {
         worker.send(&CALLS_PER_REPORT.to_string())?;
         let report = serde_json::from_str(&worker.receive()?)?;
-        to.send((number, Ok(Some(report)))).map_err(|_| "nobody listens")?;
+        to.send((number, Ok(Some(report))))
+            .map_err(|_| "nobody listens")?;
         if Instant::now() >= until {
             break;
         }
@@ -166,7 +199,9 @@ fn converse(
 
 /// A worker process.
 pub(crate) fn worker(dialect: &str, endpoint: &str, role: Role, first: u32) -> Outcome {
-    let dialect = DIALECTS.into_iter().find(|&known| name_of(known) == dialect);
+    let dialect = DIALECTS
+        .into_iter()
+        .find(|&known| name_of(known) == dialect);
     let place = Place::new(dialect.ok_or("no such dialect")?, endpoint);
     match role {
         Role::Writer(index) => writer::work(&place, index, first),

@@ -47,8 +47,13 @@ impl Tasks {
                 failed.into_inner().map_or(Ok(()), Err)
             }
             Self::Threads => std::thread::scope(|scope| {
-                let threads: Vec<_> = items.into_iter().map(|item| scope.spawn(|| each(item))).collect();
-                threads.into_iter().try_for_each(|thread| thread.join().expect("it does not panic"))
+                let threads: Vec<_> = items
+                    .into_iter()
+                    .map(|item| scope.spawn(|| each(item)))
+                    .collect();
+                threads
+                    .into_iter()
+                    .try_for_each(|thread| thread.join().expect("it does not panic"))
             }),
             Self::SpawnBlocking => {
                 let runtime = tokio::runtime::Builder::new_current_thread().build();
@@ -87,14 +92,22 @@ fn halves<T: Send + Sync + Clone>(
 }
 
 fn pool(n: usize) -> Checked<rayon::ThreadPool> {
-    rayon::ThreadPoolBuilder::new().num_threads(n).build().map_err(|error| error.to_string())
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(n)
+        .build()
+        .map_err(|error| error.to_string())
 }
 
 impl Machine {
     fn tasks(&mut self) -> Tasks {
         let n = [1, 2, 4][self.random.below(3) as usize];
-        [Tasks::ParIter(n), Tasks::Join(n), Tasks::Scope(n), Tasks::Threads, Tasks::SpawnBlocking]
-            [self.random.below(5) as usize]
+        [
+            Tasks::ParIter(n),
+            Tasks::Join(n),
+            Tasks::Scope(n),
+            Tasks::Threads,
+            Tasks::SpawnBlocking,
+        ][self.random.below(5) as usize]
     }
 
     /// Each task writes a part, so that chunks and shards are common to several.
@@ -117,7 +130,9 @@ impl Machine {
             })
             .collect();
         self.tally.calls += n;
-        tasks.run(parts, |(array, region, elements)| array.write(&region, &elements))
+        tasks.run(parts, |(array, region, elements)| {
+            array.write(&region, &elements)
+        })
     }
 
     pub(super) fn append_in_tasks(&mut self, log: LogLine<'_>) -> Checked {
@@ -137,7 +152,10 @@ impl Machine {
             })
             .collect();
         self.tally.calls += n;
-        let items = blocks.iter().map(|block| (array.clone(), block.clone())).collect();
+        let items = blocks
+            .iter()
+            .map(|block| (array.clone(), block.clone()))
+            .collect();
         tasks.run(items, move |(mut array, block)| array.append(axis, &block))?;
         self.appended(axis, blocks)
     }

@@ -16,7 +16,10 @@ impl Machine {
         let (axis, block) = self.block();
         let fails = self.fail_once();
         let mut array = self.handle().with_options(self.options());
-        log(format!("append {:?} along {axis}, a fault: {fails}", block.shape()));
+        log(format!(
+            "append {:?} along {axis}, a fault: {fails}",
+            block.shape()
+        ));
         self.tally.calls += 1;
         let result = array.append(axis, &block);
         self.heal();
@@ -29,7 +32,10 @@ impl Machine {
         let fails = self.fail_once();
         let drive = Drive::any(&mut self.random);
         let mut array = asynchronous::Array::from(self.handle().with_options(self.options()));
-        log(format!("append_async {:?} along {axis}, {drive:?}, a fault: {fails}", block.shape()));
+        log(format!(
+            "append_async {:?} along {axis}, {drive:?}, a fault: {fails}",
+            block.shape()
+        ));
         self.tally.calls += 1;
         let result = drive.run(array.append(axis, &block));
         self.heal();
@@ -68,7 +74,11 @@ impl Machine {
         shape[axis] = self.random.below(3) + 1;
         let two = self.elements(&shape);
         let together = Together::any(&mut self.random);
-        log(format!("append_async {:?} and {:?} along {axis}, {together:?}", one.shape(), two.shape()));
+        log(format!(
+            "append_async {:?} and {:?} along {axis}, {together:?}",
+            one.shape(),
+            two.shape()
+        ));
         let first = self.append_call(axis, &one)?;
         let second = self.append_call(axis, &two)?;
         self.both(together, first, second)?;
@@ -89,7 +99,10 @@ impl Machine {
             .filter(|&other| other != "shard writer" || self.spec.has_shards())
             .collect();
         let other = others[self.random.below(others.len() as u64) as usize];
-        log(format!("append_async {:?} along {axis} and {other}, {together:?}", block.shape()));
+        log(format!(
+            "append_async {:?} along {axis} and {other}, {together:?}",
+            block.shape()
+        ));
         match other {
             "merge_attributes" => {
                 let second = call(async move { array.merge_attributes(json!({"joined": 1})) });
@@ -106,7 +119,9 @@ impl Machine {
                 let elements = self.elements_of(&region);
                 self.model.set(&region, &elements);
                 let second = call(async move {
-                    asynchronous::Array::from(array.clone()).write(&region, &elements).await
+                    asynchronous::Array::from(array.clone())
+                        .write(&region, &elements)
+                        .await
                 });
                 self.both(together, first, second)?;
             }
@@ -121,8 +136,14 @@ impl Machine {
                 return self.appended(axis, vec![block, two]);
             }
             _ => {
-                let writer = array.shard_writer(&vec![0; self.spec.unit.len()]).map_err(failed)?;
-                self.both(together, first, call(asynchronous::ShardWriter::from(writer).finish()))?;
+                let writer = array
+                    .shard_writer(&vec![0; self.spec.unit.len()])
+                    .map_err(failed)?;
+                self.both(
+                    together,
+                    first,
+                    call(asynchronous::ShardWriter::from(writer).finish()),
+                )?;
             }
         }
         self.appended(axis, vec![block])
@@ -135,7 +156,9 @@ impl Machine {
     ) -> Checked<LocalBoxFuture<'static, ndzarr::Result<()>>> {
         let array = self.fresh()?;
         let block = block.clone();
-        Ok(call(async move { asynchronous::Array::from(array).append(axis, &block).await }))
+        Ok(call(async move {
+            asynchronous::Array::from(array).append(axis, &block).await
+        }))
     }
 
     fn both(
@@ -166,7 +189,9 @@ impl Machine {
         let fails = self.fail_once();
         let drive = Drive::any(&mut self.random);
         let mut array = asynchronous::Array::from(self.handle().with_options(self.options()));
-        log(format!("resize_async {shape:?}, {drive:?}, a fault: {fails}"));
+        log(format!(
+            "resize_async {shape:?}, {drive:?}, a fault: {fails}"
+        ));
         self.tally.calls += 1;
         let result = drive.run(array.resize(&shape));
         self.heal();
@@ -191,15 +216,24 @@ impl Machine {
         let together = Together::any(&mut self.random);
         let first = self.handle();
         let second = self.fresh()?;
-        log(format!("resize_async {:?} and {:?}, {together:?}", shapes[0], shapes[1]));
+        log(format!(
+            "resize_async {:?} and {:?}, {together:?}",
+            shapes[0], shapes[1]
+        ));
         let [one, two] = shapes.clone();
         let first = call(async move { asynchronous::Array::from(first).resize(&one).await });
         let second = call(async move { asynchronous::Array::from(second).resize(&two).await });
         self.both(together, first, second)?;
         let fresh = self.fresh()?;
         // The current shape came last.
-        let order = if fresh.shape() == shapes[1] { [0, 1] } else { [1, 0] };
-        order.into_iter().for_each(|i| self.model.resize(&shapes[i]));
+        let order = if fresh.shape() == shapes[1] {
+            [0, 1]
+        } else {
+            [1, 0]
+        };
+        order
+            .into_iter()
+            .for_each(|i| self.model.resize(&shapes[i]));
         self.add_fresh_handle();
         self.model.check(&self.found(&fresh)?)
     }
@@ -210,7 +244,9 @@ impl Machine {
         log(format!("merge_attributes {name}: {value}"));
         self.tally.calls += 1;
         let mut array = self.handle().with_options(self.options());
-        array.merge_attributes(json!({ &name: value })).map_err(failed)?;
+        array
+            .merge_attributes(json!({ &name: value }))
+            .map_err(failed)?;
         self.model.attributes.insert(name, value);
         Ok(())
     }
@@ -219,7 +255,11 @@ impl Machine {
     pub(super) fn block(&mut self) -> (usize, ArrayD<u32>) {
         let mut shape = self.model.shape();
         let axis = self.random.below(shape.len() as u64) as usize;
-        let most = if self.spec.slow { 2 * self.spec.unit[0] } else { 5 };
+        let most = if self.spec.slow {
+            2 * self.spec.unit[0]
+        } else {
+            5
+        };
         shape[axis] = self.random.below(most) + 1;
         let elements = self.elements(&shape);
         (axis, elements)
@@ -228,11 +268,15 @@ impl Machine {
     fn other_shape(&mut self) -> Vec<u64> {
         let shape = self.model.shape();
         let unit = self.spec.unit.clone();
-        shape.iter().zip(unit).map(|(&n, unit)| self.random.below(n + unit) + 1).collect()
+        shape
+            .iter()
+            .zip(unit)
+            .map(|(&n, unit)| self.random.below(n + unit) + 1)
+            .collect()
     }
 
-    /// Adds a handle of the new shape. If chunks have varying lengths, they have moved by then, which
-    /// older handles do not know.
+    /// Adds a handle of the new shape. If chunks have varying lengths, they have moved by then,
+    /// which older handles do not know.
     pub(super) fn add_handle(&mut self, array: ndzarr::Array<u32>) {
         if self.spec.is_rectilinear() {
             self.handles.clear();
@@ -252,8 +296,8 @@ impl Machine {
         }
     }
 
-    /// Changes the document after an abandoned call, which works under the document's lock: it has then
-    /// ended. It may have changed the document and not its copies, like a killed process.
+    /// Changes the document after an abandoned call, which works under the document's lock: it has
+    /// then ended. It may have changed the document and not its copies, like a killed process.
     fn change_document(&mut self) -> Checked {
         self.add_fresh_handle();
         let after = self.tally.calls;
@@ -266,7 +310,9 @@ impl Machine {
             let nothing = self.elements(&shape);
             array.append(0, &nothing).map_err(failed)?;
         }
-        array.merge_attributes(json!({"after": after})).map_err(failed)?;
+        array
+            .merge_attributes(json!({"after": after}))
+            .map_err(failed)?;
         self.model.attributes.insert("after".to_owned(), after);
         if self.spec.consolidated && self.place.takes_turns() {
             let root = Group::open(&self.place.storage).map_err(failed)?;
@@ -326,7 +372,10 @@ impl Machine {
         let mut shape = old.clone();
         shape[axis] += block.shape()[axis] as u64;
         if fresh.shape() != shape {
-            return Err(format!("the shape is {:?}, neither {old:?} nor {shape:?}", fresh.shape()));
+            return Err(format!(
+                "the shape is {:?}, neither {old:?} nor {shape:?}",
+                fresh.shape()
+            ));
         }
         self.model.resize(&shape);
         let mut region: Region = shape.iter().map(|&n| 0..n).collect();

@@ -83,11 +83,28 @@ impl Machine {
         let model = Model::new(&spec.shape, spec.fill, spec.regular_unit());
         let random = random.clone();
         let tally = Tally::default();
-        Ok(Self { place, spec, model, handles: vec![array], random, tally, written: 0 })
+        Ok(Self {
+            place,
+            spec,
+            model,
+            handles: vec![array],
+            random,
+            tally,
+            written: 0,
+        })
     }
 
     pub(super) fn describe(&self) -> String {
-        let Spec { layout, format, shape, unit, inner, fill, slow, consolidated } = &self.spec;
+        let Spec {
+            layout,
+            format,
+            shape,
+            unit,
+            inner,
+            fill,
+            slow,
+            consolidated,
+        } = &self.spec;
         format!(
             "{:?}: {format} {layout} of {shape:?} in {unit:?} of {inner:?}, fill value {fill}{}{}",
             self.place.kind,
@@ -114,15 +131,25 @@ impl Machine {
     pub(super) fn check(&mut self) -> Checked {
         let array = self.fresh()?;
         self.model.check(&self.found(&array)?)?;
-        let attributes = serde_json::to_value(array.attributes()).map_err(|error| error.to_string())?;
+        let attributes =
+            serde_json::to_value(array.attributes()).map_err(|error| error.to_string())?;
         if attributes != json!(self.model.attributes) {
-            return Err(format!("the attributes are {attributes}, not {:?}", self.model.attributes));
+            return Err(format!(
+                "the attributes are {attributes}, not {:?}",
+                self.model.attributes
+            ));
         }
         if self.spec.consolidated && self.place.takes_turns() {
             let root = Group::open(&self.place.storage).map_err(|error| error.to_string())?;
-            let copy = root.array::<Any>("a").map_err(|error| format!("through the group: {error}"))?;
+            let copy = root
+                .array::<Any>("a")
+                .map_err(|error| format!("through the group: {error}"))?;
             if copy.shape() != array.shape() || copy.attributes() != array.attributes() {
-                return Err(format!("its copy is old: {:?}, {:?}", copy.shape(), copy.attributes()));
+                return Err(format!(
+                    "its copy is old: {:?}, {:?}",
+                    copy.shape(),
+                    copy.attributes()
+                ));
             }
         }
         self.no_leftovers()
@@ -130,10 +157,16 @@ impl Machine {
 
     /// No lock file stays.
     fn no_leftovers(&self) -> Checked {
-        let Some(root) = &self.place.root else { return Ok(()) };
+        let Some(root) = &self.place.root else {
+            return Ok(());
+        };
         let left = crate::common::layout::leftovers(root).map_err(|error| error.to_string())?;
         // An abandoned job may be about to remove its own.
-        if left.is_empty() || self.tally.dropped > 0 { Ok(()) } else { Err(format!("{left:?} is left")) }
+        if left.is_empty() || self.tally.dropped > 0 {
+            Ok(())
+        } else {
+            Err(format!("{left:?} is left"))
+        }
     }
 
     /// A new handle of the array, opened by its path or through the storage.
@@ -144,7 +177,9 @@ impl Machine {
             _ => Array::open((&self.place.storage, "a")),
         };
         let options = self.place.options(&mut self.random);
-        array.map(|array| array.with_options(options)).map_err(|error| format!("cannot be opened: {error}"))
+        array
+            .map(|array| array.with_options(options))
+            .map_err(|error| format!("cannot be opened: {error}"))
     }
 
     pub(super) fn options(&mut self) -> RunOptions {
@@ -152,7 +187,9 @@ impl Machine {
     }
 
     pub(super) fn found(&self, array: &Array<u32>) -> Checked<ArrayD<u32>> {
-        array.read(..).map_err(|error| format!("cannot be read: {error}"))
+        array
+            .read(..)
+            .map_err(|error| format!("cannot be read: {error}"))
     }
 
     /// A handle, sometimes outdated.
@@ -166,7 +203,11 @@ impl Machine {
         let handle = self.handle();
         let seen = handle.shape().to_vec();
         let shape = self.model.shape();
-        let both: Vec<u64> = seen.iter().zip(&shape).map(|(&seen, &n)| seen.min(n)).collect();
+        let both: Vec<u64> = seen
+            .iter()
+            .zip(&shape)
+            .map(|(&seen, &n)| seen.min(n))
+            .collect();
         let region = self.random.region(&both);
         if self.model.hides_some(&region, &seen) {
             let fresh = self.fresh()?;
@@ -198,7 +239,12 @@ impl Machine {
     /// A chunk that was being published when the call was abandoned may still appear, under its
     /// lock. So each one is written to before it is examined, or all of it afterwards: acknowledged
     /// elements must not be lost.
-    pub(super) fn adopt(&mut self, region: &Region, new: &ArrayD<u32>, log: LogLine<'_>) -> Checked {
+    pub(super) fn adopt(
+        &mut self,
+        region: &Region,
+        new: &ArrayD<u32>,
+        log: LogLine<'_>,
+    ) -> Checked {
         let fresh = self.fresh()?;
         let mut new = self.model.with(region, new);
         let writes_all = self.random.below(2) == 0 || self.spec.is_rectilinear();
@@ -207,8 +253,9 @@ impl Machine {
                 let one = at.iter().map(|&at| at..at + 1).collect();
                 let element = self.elements(&[1]);
                 log(format!("write to {at:?}"));
-                let element =
-                    element.into_shape_with_order(vec![1; at.len()]).map_err(|error| error.to_string())?;
+                let element = element
+                    .into_shape_with_order(vec![1; at.len()])
+                    .map_err(|error| error.to_string())?;
                 fresh.write(&one, &element).map_err(failed)?;
                 self.model.set(&one, &element);
                 let at: Vec<usize> = at.iter().map(|&at| at as usize).collect();

@@ -22,7 +22,12 @@ pub(super) struct Model {
 
 impl Model {
     pub(super) fn new(shape: &[u64], fill: u32, unit: Option<Vec<u64>>) -> Self {
-        Self { elements: filled(shape, fill), attributes: BTreeMap::new(), fill, unit }
+        Self {
+            elements: filled(shape, fill),
+            attributes: BTreeMap::new(),
+            fill,
+            unit,
+        }
     }
 
     pub(super) fn shape(&self) -> Vec<u64> {
@@ -30,16 +35,25 @@ impl Model {
     }
 
     pub(super) fn get(&self, region: &Region) -> ArrayD<u32> {
-        self.elements.slice_each_axis(|axis| slice(&region[axis.axis.index()])).to_owned()
+        self.elements
+            .slice_each_axis(|axis| slice(&region[axis.axis.index()]))
+            .to_owned()
     }
 
     pub(super) fn set(&mut self, region: &Region, elements: &ArrayD<u32>) {
-        self.elements.slice_each_axis_mut(|axis| slice(&region[axis.axis.index()])).assign(elements);
+        self.elements
+            .slice_each_axis_mut(|axis| slice(&region[axis.axis.index()]))
+            .assign(elements);
     }
 
     /// Another shape: new elements are the fill value.
     pub(super) fn resize(&mut self, shape: &[u64]) {
-        let kept: Region = self.shape().iter().zip(shape).map(|(&old, &new)| 0..old.min(new)).collect();
+        let kept: Region = self
+            .shape()
+            .iter()
+            .zip(shape)
+            .map(|(&old, &new)| 0..old.min(new))
+            .collect();
         let elements = self.get(&kept);
         self.elements = filled(shape, self.fill);
         self.set(&kept, &elements);
@@ -48,15 +62,22 @@ impl Model {
     /// The elements as [`set`](Self::set) would leave them.
     pub(super) fn with(&self, region: &Region, elements: &ArrayD<u32>) -> ArrayD<u32> {
         let mut all = self.elements.clone();
-        all.slice_each_axis_mut(|axis| slice(&region[axis.axis.index()])).assign(elements);
+        all.slice_each_axis_mut(|axis| slice(&region[axis.axis.index()]))
+            .assign(elements);
         all
     }
 
     /// The elements after the array was shrunk and enlarged again.
     pub(super) fn cut(&self, shape: &[u64]) -> ArrayD<u32> {
-        let kept: Region = self.shape().iter().zip(shape).map(|(&old, &new)| 0..old.min(new)).collect();
+        let kept: Region = self
+            .shape()
+            .iter()
+            .zip(shape)
+            .map(|(&old, &new)| 0..old.min(new))
+            .collect();
         let mut all = filled(&self.shape(), self.fill);
-        all.slice_each_axis_mut(|axis| slice(&kept[axis.axis.index()])).assign(&self.get(&kept));
+        all.slice_each_axis_mut(|axis| slice(&kept[axis.axis.index()]))
+            .assign(&self.get(&kept));
         all
     }
 
@@ -64,18 +85,31 @@ impl Model {
     /// must be entirely old or entirely new.
     pub(super) fn adopt(&mut self, found: ArrayD<u32>, new: &ArrayD<u32>) -> Checked {
         if found.shape() != self.elements.shape() {
-            return Err(format!("the shape is {:?}, not {:?}", found.shape(), self.elements.shape()));
+            return Err(format!(
+                "the shape is {:?}, not {:?}",
+                found.shape(),
+                self.elements.shape()
+            ));
         }
         let mut units: HashMap<Vec<u64>, bool> = HashMap::new();
-        for ((at, &found), (&old, &new)) in found.indexed_iter().zip(self.elements.iter().zip(new)) {
+        for ((at, &found), (&old, &new)) in found.indexed_iter().zip(self.elements.iter().zip(new))
+        {
             let at = at.slice();
             if found != old && found != new {
                 return Err(format!("{at:?} is {found}, neither {old} nor {new}"));
             }
-            let Some(unit) = self.unit.as_ref().filter(|_| old != new) else { continue };
-            let key = at.iter().zip(unit).map(|(&at, &unit)| at as u64 / unit).collect();
+            let Some(unit) = self.unit.as_ref().filter(|_| old != new) else {
+                continue;
+            };
+            let key = at
+                .iter()
+                .zip(unit)
+                .map(|(&at, &unit)| at as u64 / unit)
+                .collect();
             if *units.entry(key).or_insert(found == new) != (found == new) {
-                return Err(format!("{at:?} is {found}: its chunk has old elements and new ones"));
+                return Err(format!(
+                    "{at:?} is {found}: its chunk has old elements and new ones"
+                ));
             }
         }
         self.elements = found;
@@ -88,7 +122,9 @@ impl Model {
         for ((at, element), other) in self.elements.indexed_iter().zip(others) {
             if let Some(unit) = self.unit.as_ref().filter(|_| element != other) {
                 let at: Vec<u64> = at.slice().iter().map(|&at| at as u64).collect();
-                units.entry(at.iter().zip(unit).map(|(at, unit)| at / unit).collect()).or_insert(at);
+                units
+                    .entry(at.iter().zip(unit).map(|(at, unit)| at / unit).collect())
+                    .or_insert(at);
             }
         }
         units.into_values().collect()
@@ -97,7 +133,11 @@ impl Model {
     /// Checks that the content is exactly this.
     pub(super) fn check(&self, found: &ArrayD<u32>) -> Checked {
         if found.shape() != self.elements.shape() {
-            return Err(format!("the shape is {:?}, not {:?}", found.shape(), self.elements.shape()));
+            return Err(format!(
+                "the shape is {:?}, not {:?}",
+                found.shape(),
+                self.elements.shape()
+            ));
         }
         differs(found, &self.elements)
     }
@@ -114,8 +154,16 @@ impl Model {
         let length = |block: &ArrayD<u32>| block.shape()[axis] as u64;
         let mut shape = self.shape();
         shape[axis] += blocks.iter().map(length).sum::<u64>();
-        if found.shape().iter().map(|&n| n as u64).ne(shape.iter().copied()) {
-            return Err(format!("the shape is {:?}, not {shape:?}: appends are lost", found.shape()));
+        if found
+            .shape()
+            .iter()
+            .map(|&n| n as u64)
+            .ne(shape.iter().copied())
+        {
+            return Err(format!(
+                "the shape is {:?}, not {shape:?}: appends are lost",
+                found.shape()
+            ));
         }
         self.resize(&shape);
         while !blocks.is_empty() {
@@ -125,7 +173,9 @@ impl Model {
                 found.slice_each_axis(|axis| slice(&region[axis.axis.index()])) == block.view()
             });
             let Some(block) = fits else {
-                return Err(format!("at {at} along axis {axis} is none of the blocks that were appended"));
+                return Err(format!(
+                    "at {at} along axis {axis} is none of the blocks that were appended"
+                ));
             };
             let block = blocks.swap_remove(block);
             let mut region: Region = shape.iter().map(|&n| 0..n).collect();
@@ -140,7 +190,9 @@ impl Model {
     /// handle sees it, though others see more of it: what others have appended there is lost then,
     /// as the guarantees say.
     pub(super) fn hides_some(&self, region: &Region, seen: &[u64]) -> bool {
-        let Some(unit) = &self.unit else { return seen != self.shape() };
+        let Some(unit) = &self.unit else {
+            return seen != self.shape();
+        };
         let shape = self.shape();
         (0..shape.len()).any(|axis| {
             let last = seen[axis].saturating_sub(1) / unit[axis];
@@ -160,7 +212,10 @@ pub(super) fn differs(found: &ArrayD<u32>, expected: &ArrayD<u32>) -> Checked {
 }
 
 fn filled(shape: &[u64], fill: u32) -> ArrayD<u32> {
-    ArrayD::from_elem(IxDyn(&shape.iter().map(|&n| n as usize).collect::<Vec<_>>()), fill)
+    ArrayD::from_elem(
+        IxDyn(&shape.iter().map(|&n| n as usize).collect::<Vec<_>>()),
+        fill,
+    )
 }
 
 fn slice(range: &Range<u64>) -> Slice {

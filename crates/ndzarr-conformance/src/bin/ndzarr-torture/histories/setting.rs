@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use ndzarr::{
-    Array, ArrayBuilder, ChunkEdges, ConcurrentUpdate, Format, FsStore, Group, MemoryStore, RunOptions,
-    Storage, codec,
+    Array, ArrayBuilder, ChunkEdges, ConcurrentUpdate, Format, FsStore, Group, MemoryStore,
+    RunOptions, Storage, codec,
 };
 use ndzarr_testkit::{AsyncMemoryStore, FaultStore, Latency, PlainStore, Random};
 use serde_json::{Value, json};
@@ -40,7 +40,13 @@ pub(super) enum Faults {
 
 impl Place {
     pub(super) fn any(random: &mut Random, folder: &Path) -> Self {
-        let kinds = [Kind::Folder, Kind::Folder, Kind::Memory, Kind::Futures, Kind::Plain];
+        let kinds = [
+            Kind::Folder,
+            Kind::Folder,
+            Kind::Memory,
+            Kind::Futures,
+            Kind::Plain,
+        ];
         let kind = kinds[random.below(kinds.len() as u64) as usize];
         let mut root = None;
         let mut faults = None;
@@ -57,12 +63,18 @@ impl Place {
                 Storage::blocking(store)
             }
             Kind::Futures => {
-                let store = AsyncMemoryStore::new(Latency::default()).with_polls(random.below(4) as u32);
+                let store =
+                    AsyncMemoryStore::new(Latency::default()).with_polls(random.below(4) as u32);
                 Storage::asynchronous(store)
             }
             Kind::Plain => Storage::blocking(PlainStore::new(MemoryStore::new())),
         };
-        Self { kind, storage, root, faults }
+        Self {
+            kind,
+            storage,
+            root,
+            faults,
+        }
     }
 
     /// True if several writers may be at work.
@@ -71,11 +83,16 @@ impl Place {
     }
 
     pub(super) fn options(&self, random: &mut Random) -> RunOptions {
-        let concurrent_update =
-            if self.takes_turns() { ConcurrentUpdate::Merge } else { ConcurrentUpdate::LastWriterWins };
+        let concurrent_update = if self.takes_turns() {
+            ConcurrentUpdate::Merge
+        } else {
+            ConcurrentUpdate::LastWriterWins
+        };
         // 0 for the default.
         let threads = std::num::NonZeroUsize::new(random.below(4) as usize);
-        RunOptions::default().concurrent_update(concurrent_update).threads(threads)
+        RunOptions::default()
+            .concurrent_update(concurrent_update)
+            .threads(threads)
     }
 }
 
@@ -113,14 +130,39 @@ impl Spec {
         let slow = random.below(3) == 0;
         let rank = if slow { 1 } else { 1 + random.below(3) };
         let most = if slow { 20_000 } else { 5 };
-        let ratio = if layout == "chunks" || layout == "rectilinear" { 1 } else { 2 };
+        let ratio = if layout == "chunks" || layout == "rectilinear" {
+            1
+        } else {
+            2
+        };
         let inner: Vec<u64> = (0..rank).map(|_| 1 + random.below(most)).collect();
-        let unit: Vec<u64> =
-            inner.iter().map(|&n| n * if ratio == 1 { 1 } else { 4 / (1 + random.below(2)) }).collect();
+        let unit: Vec<u64> = inner
+            .iter()
+            .map(|&n| {
+                n * if ratio == 1 {
+                    1
+                } else {
+                    4 / (1 + random.below(2))
+                }
+            })
+            .collect();
         let shape = unit.iter().map(|&n| random.below(4 * n) + 1).collect();
-        let fill = if format == Format::N5 { 0 } else { [0, 9][random.below(2) as usize] };
+        let fill = if format == Format::N5 {
+            0
+        } else {
+            [0, 9][random.below(2) as usize]
+        };
         let consolidated = matches!(format, Format::Zarr2 | Format::Zarr3) && random.below(2) == 0;
-        Self { layout, format, shape, unit, inner, fill, slow, consolidated }
+        Self {
+            layout,
+            format,
+            shape,
+            unit,
+            inner,
+            fill,
+            slow,
+            consolidated,
+        }
     }
 
     pub(super) fn has_shards(&self) -> bool {
@@ -137,34 +179,56 @@ impl Spec {
     }
 
     pub(super) fn builder(&self) -> ArrayBuilder<u32> {
-        let builder = Array::<u32>::builder(&self.shape).format(self.format).fill_value(self.fill);
+        let builder = Array::<u32>::builder(&self.shape)
+            .format(self.format)
+            .fill_value(self.fill);
         let builder = match self.layout {
             "shards" => builder.chunks(&self.inner).shards(&self.unit),
             "nested" => return builder.chunks(&self.unit).codecs_json(self.nested()),
-            "rectilinear" => {
-                builder.chunk_edges(self.shape.iter().zip(&self.unit).map(|(&n, &edge)| edges(n, edge, 1)))
-            }
+            "rectilinear" => builder.chunk_edges(
+                self.shape
+                    .iter()
+                    .zip(&self.unit)
+                    .map(|(&n, &edge)| edges(n, edge, 1)),
+            ),
             "rectilinear shards" => {
                 // Lengths that inner chunks divide, the last of which may extend past the array.
                 let edges = |((&n, &unit), &inner)| edges(n, unit, inner);
-                let edges = self.shape.iter().zip(&self.unit).zip(&self.inner).map(edges);
-                builder.chunks(&self.inner).shards(&self.unit).chunk_edges(edges)
+                let edges = self
+                    .shape
+                    .iter()
+                    .zip(&self.unit)
+                    .zip(&self.inner)
+                    .map(edges);
+                builder
+                    .chunks(&self.inner)
+                    .shards(&self.unit)
+                    .chunk_edges(edges)
             }
             _ => builder.chunks(&self.unit),
         };
-        if self.slow { builder.codecs([codec::gzip(6)]) } else { builder.codecs([]) }
+        if self.slow {
+            builder.codecs([codec::gzip(6)])
+        } else {
+            builder.codecs([])
+        }
     }
 
     /// Shards in shards.
     fn nested(&self) -> Value {
-        let index = json!([{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]);
+        let index =
+            json!([{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]);
         let bytes = json!({"name": "bytes", "configuration": {"endian": "little"}});
         let gzip = json!({"name": "gzip", "configuration": {"level": 6}});
         let shard = |chunks: &[u64], codecs: Value| {
             let configuration = json!({"chunk_shape": chunks, "codecs": codecs, "index_codecs": index, "index_location": "end"});
             json!([{"name": "sharding_indexed", "configuration": configuration}])
         };
-        let innermost = if self.slow { json!([bytes, gzip]) } else { json!([bytes]) };
+        let innermost = if self.slow {
+            json!([bytes, gzip])
+        } else {
+            json!([bytes])
+        };
         shard(&self.unit, shard(&self.inner, innermost))
     }
 
@@ -174,7 +238,9 @@ impl Spec {
         let root = Group::create(&place.storage, self.format).map_err(to)?;
         let array = self.builder().create((&place.storage, "a")).map_err(to)?;
         if self.consolidated && place.takes_turns() {
-            root.with_options(options.clone()).consolidate().map_err(to)?;
+            root.with_options(options.clone())
+                .consolidate()
+                .map_err(to)?;
         }
         Ok(array.with_options(options))
     }
@@ -182,7 +248,11 @@ impl Spec {
 
 /// Chunks of one length, and one that is longer by a step.
 fn edges(n: u64, edge: u64, step: u64) -> ChunkEdges {
-    let first = if step == 1 { n.min(edge + 1) } else { edge + step };
+    let first = if step == 1 {
+        n.min(edge + 1)
+    } else {
+        edge + step
+    };
     let rest = n.saturating_sub(first);
     let mut edges = vec![(first, 1)];
     edges.extend((rest > 0).then_some((edge, rest.div_ceil(edge))));

@@ -21,7 +21,9 @@ impl Machine {
 
     /// Makes a chunk a dangling link, which must not count as absent or be replaced.
     pub(super) fn link(&mut self, log: LogLine<'_>) -> Checked {
-        let Some(root) = self.place.root.clone() else { return Ok(()) };
+        let Some(root) = self.place.root.clone() else {
+            return Ok(());
+        };
         let files = chunk_files(&root).map_err(|error| error.to_string())?;
         if files.is_empty() || !cfg!(unix) {
             return Ok(());
@@ -40,17 +42,26 @@ impl Machine {
         if let Ok(found) = array.read(..) {
             // A call that failed or was abandoned may have left a chunk outside the shape, which is
             // never read.
-            let is_read =
-                std::fs::remove_file(file).is_ok() && self.model.check(&self.found(&array)?).is_err();
+            let is_read = std::fs::remove_file(file).is_ok()
+                && self.model.check(&self.found(&array)?).is_err();
             if !is_read && self.tally.dropped + self.tally.refused > 0 {
                 return std::fs::rename(&aside, file).map_err(|error| error.to_string());
             }
-            return Err(format!("a chunk that is a link to nowhere is read as {:?}", found.iter().next()));
+            return Err(format!(
+                "a chunk that is a link to nowhere is read as {:?}",
+                found.iter().next()
+            ));
         }
         // The link stays if only a part of the chunk is new.
-        let region: Region = self.model.shape().iter().map(|&n| n / 2..n / 2 + 1).collect();
+        let region: Region = self
+            .model
+            .shape()
+            .iter()
+            .map(|&n| n / 2..n / 2 + 1)
+            .collect();
         let elements = self.elements_of(&region);
-        let is_whole = self.spec.unit.iter().all(|&n| n == 1) || self.model.shape().iter().all(|&n| n == 1);
+        let is_whole =
+            self.spec.unit.iter().all(|&n| n == 1) || self.model.shape().iter().all(|&n| n == 1);
         let written = !is_whole && array.write(&region, &elements).is_ok();
         let is_link = std::fs::symlink_metadata(file).is_ok_and(|metadata| metadata.is_symlink());
         if !is_link && self.spec.regular_unit().is_some() && !self.covers_a_chunk(&region) {
@@ -69,22 +80,40 @@ impl Machine {
 
     /// True if a region is all that a chunk has inside the array.
     fn covers_a_chunk(&self, region: &Region) -> bool {
-        let inside = self.model.shape().into_iter().zip(&self.spec.unit).zip(region);
-        inside.map(|((n, unit), range)| (n - range.start / unit * unit).min(*unit)).all(|n| n == 1)
+        let inside = self
+            .model
+            .shape()
+            .into_iter()
+            .zip(&self.spec.unit)
+            .zip(region);
+        inside
+            .map(|((n, unit), range)| (n - range.start / unit * unit).min(*unit))
+            .all(|n| n == 1)
     }
 
     /// Copies the array to another store, in any format, where it must have the same elements.
     pub(super) fn convert(&mut self, log: LogLine<'_>) -> Checked {
-        let formats = [Format::Zarr2, Format::Zarr3, Format::DraftA, Format::DraftB, Format::N5];
+        let formats = [
+            Format::Zarr2,
+            Format::Zarr3,
+            Format::DraftA,
+            Format::DraftB,
+            Format::N5,
+        ];
         let format = formats[self.random.below(5) as usize];
-        let options = CopyOptions::new().format(format).record_losses().run(self.options());
+        let options = CopyOptions::new()
+            .format(format)
+            .record_losses()
+            .run(self.options());
         let target = MemoryStore::new();
         log(format!("convert to {format}"));
         self.tally.calls += 1;
         match copy((&self.place.storage, "a"), (&target, "b"), &options) {
             Ok(_) => {
                 let array = Array::<u32>::open((&target, "b")).map_err(failed)?;
-                self.model.check(&self.found(&array)?).map_err(|why| format!("what was made: {why}"))
+                self.model
+                    .check(&self.found(&array)?)
+                    .map_err(|why| format!("what was made: {why}"))
             }
             Err(_) if self.may_be_refused() => {
                 self.tally.refused += 1;
@@ -97,15 +126,29 @@ impl Machine {
     /// Erases the array, and makes another one at its path.
     pub(super) fn again(&mut self, log: LogLine<'_>) -> Checked {
         let old = self.fresh()?;
-        let is_open = self.spec.has_shards() && self.place.takes_turns() && self.random.below(2) == 0;
+        let is_open =
+            self.spec.has_shards() && self.place.takes_turns() && self.random.below(2) == 0;
         let overwrites = self.random.below(2) == 0;
         let writer = is_open.then(|| self.begin_shard(&old)).transpose()?;
         let format = self.spec.format;
-        self.spec = Spec { format, consolidated: self.spec.consolidated, ..self.other_spec() };
-        let how = if overwrites { "overwrite" } else { "erase and create" };
-        log(format!("{how}, a writer is open: {is_open}: {}", self.describe()));
+        self.spec = Spec {
+            format,
+            consolidated: self.spec.consolidated,
+            ..self.other_spec()
+        };
+        let how = if overwrites {
+            "overwrite"
+        } else {
+            "erase and create"
+        };
+        log(format!(
+            "{how}, a writer is open: {is_open}: {}",
+            self.describe()
+        ));
         self.tally.calls += 1;
-        let root = Group::open(&self.place.storage).map_err(failed)?.with_options(self.options());
+        let root = Group::open(&self.place.storage)
+            .map_err(failed)?
+            .with_options(self.options());
         let builder = if overwrites {
             self.spec.builder().overwrite()
         } else {
@@ -145,7 +188,8 @@ impl Machine {
     fn inner_region(&self, index: &[u64]) -> Region {
         let shape = self.model.shape();
         let axes = index.iter().zip(&self.spec.inner).zip(shape);
-        axes.map(|((&i, &n), end)| i * n..((i + 1) * n).min(end)).collect()
+        axes.map(|((&i, &n), end)| i * n..((i + 1) * n).min(end))
+            .collect()
     }
 
     pub(super) fn shard_writer(&mut self, log: LogLine<'_>) -> Checked {
@@ -156,8 +200,11 @@ impl Machine {
         let shape = self.model.shape();
         let unit = self.spec.unit.clone();
         let inner = self.spec.inner.clone();
-        let shard: Vec<u64> =
-            shape.iter().zip(&unit).map(|(&n, &unit)| self.random.below(n.div_ceil(unit))).collect();
+        let shard: Vec<u64> = shape
+            .iter()
+            .zip(&unit)
+            .map(|(&n, &unit)| self.random.below(n.div_ceil(unit)))
+            .collect();
         let writer = array.shard_writer(&shard).map_err(failed)?;
         let mut model = self.model.elements.clone();
         let n = self.random.below(6);
@@ -165,7 +212,8 @@ impl Machine {
             let index: Vec<u64> = (0..shape.len())
                 .map(|axis| {
                     let first = shard[axis] * unit[axis] / inner[axis];
-                    let inside = (shape[axis].min((shard[axis] + 1) * unit[axis])).div_ceil(inner[axis]);
+                    let inside =
+                        (shape[axis].min((shard[axis] + 1) * unit[axis])).div_ceil(inner[axis]);
                     first + self.random.below(inside - first)
                 })
                 .collect();
@@ -223,7 +271,11 @@ pub(super) fn files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
 pub(super) fn chunk_files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for path in crate::common::layout::entries(folder)? {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         if name == "meta" {
             // Documents of the draft.
         } else if path.is_dir() {

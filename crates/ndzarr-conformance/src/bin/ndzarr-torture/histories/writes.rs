@@ -33,7 +33,10 @@ impl Machine {
         let (array, region) = self.handle_and_region()?;
         let elements = self.elements_of(&region);
         let fails = self.fail_once();
-        log(format!("write {region:?} by a handle of {:?}, a fault: {fails}", array.shape()));
+        log(format!(
+            "write {region:?} by a handle of {:?}, a fault: {fails}",
+            array.shape()
+        ));
         self.tally.calls += 1;
         let result = array.with_options(self.options()).write(&region, &elements);
         self.write_returned(result, &region, &elements, fails, log)
@@ -41,10 +44,20 @@ impl Machine {
 
     pub(super) fn fill(&mut self, log: LogLine<'_>) -> Checked {
         let (array, region) = self.handle_and_region()?;
-        let value = if self.random.below(2) == 0 { self.spec.fill } else { self.elements(&[1])[[0]] };
-        log(format!("fill {region:?} with {value} by a handle of {:?}", array.shape()));
+        let value = if self.random.below(2) == 0 {
+            self.spec.fill
+        } else {
+            self.elements(&[1])[[0]]
+        };
+        log(format!(
+            "fill {region:?} with {value} by a handle of {:?}",
+            array.shape()
+        ));
         self.tally.calls += 1;
-        array.with_options(self.options()).fill(&region, value).map_err(failed)?;
+        array
+            .with_options(self.options())
+            .fill(&region, value)
+            .map_err(failed)?;
         let elements = self.model.get(&region).mapv(|_| value);
         self.model.set(&region, &elements);
         Ok(())
@@ -80,11 +93,16 @@ impl Machine {
         let shape = self.model.shape();
         let regions = [self.random.region(&shape), self.random.region(&shape)];
         let elements = [self.elements_of(&regions[0]), self.elements_of(&regions[1])];
-        log(format!("join write_async {:?} and {:?}", regions[0], regions[1]));
+        log(format!(
+            "join write_async {:?} and {:?}",
+            regions[0], regions[1]
+        ));
         self.tally.calls += 2;
         let array = asynchronous::Array::from(array);
-        let (first, second) =
-            block_on(join(array.write(&regions[0], &elements[0]), array.write(&regions[1], &elements[1])));
+        let (first, second) = block_on(join(
+            array.write(&regions[0], &elements[0]),
+            array.write(&regions[1], &elements[1]),
+        ));
         first.and(second).map_err(failed)?;
         // Where they overlap, either may be last.
         let found = self.found(&array.into())?;
@@ -100,11 +118,20 @@ impl Machine {
         if self.random.below(6) > 0 {
             return false;
         }
-        let call =
-            [Call::Put, Call::Write, Call::Publish, Call::Lock, Call::Fetch][self.random.below(5) as usize];
+        let call = [
+            Call::Put,
+            Call::Write,
+            Call::Publish,
+            Call::Lock,
+            Call::Fetch,
+        ][self.random.below(5) as usize];
         let after = self.random.below(3);
         let what = "it is broken".to_owned();
-        let error = StoreError::Other { action: "reach", key: "the disk".to_owned(), what };
+        let error = StoreError::Other {
+            action: "reach",
+            key: "the disk".to_owned(),
+            what,
+        };
         match &self.place.faults {
             Some(Faults::Folder(store)) => store.fail_nth(call, after, error),
             Some(Faults::Memory(store)) => store.fail_nth(call, after, error),

@@ -1,5 +1,5 @@
-//! Calls in tasks that are dropped at random moments, on every kind of executor, while others write: what
-//! was acknowledged stays, and an abandoned call does nothing later.
+//! Calls in tasks that are dropped at random moments, on every kind of executor, while others
+//! write: what was acknowledged stays, and an abandoned call does nothing later.
 
 mod call;
 mod count;
@@ -57,12 +57,21 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
         table.row(
             format!("acknowledged calls lost, {}", executor.name()),
             lost.len() as u64,
-            format!("of {}, {} dropped", count.acknowledged.load(Relaxed), count.all_dropped()),
+            format!(
+                "of {}, {} dropped",
+                count.acknowledged.load(Relaxed),
+                count.all_dropped()
+            ),
             Expect::None,
         )?;
     }
     for ((_, name), dropped) in KINDS.iter().zip(by_kind) {
-        table.row(format!("  dropped while pending, {name}"), dropped, "", Expect::Anything)?;
+        table.row(
+            format!("  dropped while pending, {name}"),
+            dropped,
+            "",
+            Expect::Anything,
+        )?;
     }
     let sum = by_kind.iter().sum();
     table.row("  dropped while pending, all", sum, "", Expect::Seen)
@@ -72,14 +81,27 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
 fn round(torture: &Torture, executor: Executor, number: u64, count: &Arc<Count>) -> Outcome {
     let kinds = ["quick files", "memory", "futures", "files"];
     let kind = kinds[number as usize % kinds.len()];
-    let folder = if kind == "files" { &torture.folder } else { &torture.quick_folder };
+    let folder = if kind == "files" {
+        &torture.folder
+    } else {
+        &torture.quick_folder
+    };
     let folder = tempfile::tempdir_in(folder)?;
     // Some encode for a while, so that they are dropped in the middle of it.
     let is_slow = number / kinds.len() as u64 % 2 == 1;
     let seed = format!("{}, round {number}, {kind}", executor.name());
-    let round = Round::begin(storage(kind, folder.path()), Arc::clone(count), seed, is_slow)?;
+    let round = Round::begin(
+        storage(kind, folder.path()),
+        Arc::clone(count),
+        seed,
+        is_slow,
+    )?;
     let round = Arc::new(round);
-    executor.run(WRITERS, |index, spawner| Writer::new(Arc::clone(&round), index, spawner).run().boxed())?;
+    executor.run(WRITERS, |index, spawner| {
+        Writer::new(Arc::clone(&round), index, spawner)
+            .run()
+            .boxed()
+    })?;
     round.check()
 }
 

@@ -47,10 +47,17 @@ impl fmt::Display for Kind {
 
 impl Kind {
     fn all() -> Vec<Self> {
-        let units =
-            Layout::ALL.into_iter().flat_map(|layout| [Self::Overwrite(layout), Self::Update(layout)]);
-        let shards = Layout::ALL.into_iter().filter(|layout| layout.has_shards()).map(Self::Put);
-        units.chain(shards).chain(Layout::FORMATS.into_iter().map(Self::Attributes)).collect()
+        let units = Layout::ALL
+            .into_iter()
+            .flat_map(|layout| [Self::Overwrite(layout), Self::Update(layout)]);
+        let shards = Layout::ALL
+            .into_iter()
+            .filter(|layout| layout.has_shards())
+            .map(Self::Put);
+        units
+            .chain(shards)
+            .chain(Layout::FORMATS.into_iter().map(Self::Attributes))
+            .collect()
     }
 
     pub(crate) fn parse(name: &str) -> Outcome<Self> {
@@ -68,12 +75,15 @@ impl Kind {
 
     fn create(self, root: &Path) -> Outcome {
         let layout = match self {
-            Self::Overwrite(layout) | Self::Update(layout) | Self::Put(layout) | Self::Attributes(layout) => {
-                layout
-            }
+            Self::Overwrite(layout)
+            | Self::Update(layout)
+            | Self::Put(layout)
+            | Self::Attributes(layout) => layout,
             Self::InPlace => Layout::V3,
         };
-        let builder = layout.builder(&[ELEMENTS], &[ELEMENTS]).attributes(json!({"number": 0, "again": 0}));
+        let builder = layout
+            .builder(&[ELEMENTS], &[ELEMENTS])
+            .attributes(json!({"number": 0, "again": 0}));
         let array = builder.create((root, "a"))?;
         if let Self::InPlace = self {
             write(&array, 0, vec![1; ELEMENTS as usize])?;
@@ -86,7 +96,11 @@ impl Kind {
         let half = ELEMENTS / 2;
         match self {
             Self::Overwrite(_) => write(array, 0, vec![number; ELEMENTS as usize]),
-            Self::Update(_) => write(array, u64::from(number % 2) * half, vec![number; half as usize]),
+            Self::Update(_) => write(
+                array,
+                u64::from(number % 2) * half,
+                vec![number; half as usize],
+            ),
             Self::Put(_) => {
                 let writer = array.shard_writer(&[0])?;
                 for inner in writer.chunks() {
@@ -99,7 +113,9 @@ impl Kind {
                 let file = Path::new(&array.storage().name()).join("a/c/0");
                 write_in_place(&file, &vec![number; ELEMENTS as usize])
             }
-            Self::Attributes(_) => Ok(array.merge_attributes(json!({"number": number, "again": number}))?),
+            Self::Attributes(_) => {
+                Ok(array.merge_attributes(json!({"number": number, "again": number}))?)
+            }
         }
     }
 
@@ -111,9 +127,16 @@ impl Kind {
         let array = open(root)?;
         if let Self::Attributes(_) = self {
             let attributes = array.attributes();
-            let number = attributes.get("number").and_then(serde_json::Value::as_u64).ok_or("no number")?;
+            let number = attributes
+                .get("number")
+                .and_then(serde_json::Value::as_u64)
+                .ok_or("no number")?;
             let whole = attributes.get("again") == Some(&json!(number));
-            return if whole { Ok(u32::try_from(number)?) } else { Err("mixed attributes".into()) };
+            return if whole {
+                Ok(u32::try_from(number)?)
+            } else {
+                Err("mixed attributes".into())
+            };
         }
         let elements = read(&array)?;
         let (even, odd) = elements.split_at(elements.len() / 2);
@@ -139,7 +162,12 @@ fn kill_in_place(folder: &Path, random: &mut Random) -> Outcome<(u64, usize)> {
     let root = folder.join("kills-in-place");
     kind.create(&root)?;
     until_lost(|| {
-        let words = ["overwrite-until-killed", &kind.to_string(), &root.to_string_lossy(), "2"];
+        let words = [
+            "overwrite-until-killed",
+            &kind.to_string(),
+            &root.to_string_lossy(),
+            "2",
+        ];
         let mut worker = Worker::start(&words)?;
         worker.receive()?;
         thread::sleep(Duration::from_micros(random.below(2_000)));
@@ -163,7 +191,9 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
     let places: Vec<(Kind, PathBuf)> = [&torture.quick_folder, &torture.folder]
         .into_iter()
         .flat_map(|folder| {
-            Kind::all().into_iter().map(|kind| (kind, folder.join(format!("kills-{kind}").replace(':', "-"))))
+            Kind::all()
+                .into_iter()
+                .map(|kind| (kind, folder.join(format!("kills-{kind}").replace(':', "-"))))
         })
         .collect();
     let n = torture.times(1000);
@@ -182,7 +212,12 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
         let i = round % places.len();
         let (kind, root) = &places[i];
         let from = next[i];
-        let words = ["overwrite-until-killed", &kind.to_string(), &root.to_string_lossy(), &from.to_string()];
+        let words = [
+            "overwrite-until-killed",
+            &kind.to_string(),
+            &root.to_string_lossy(),
+            &from.to_string(),
+        ];
         let mut worker = Worker::start(&words)?;
         worker.receive()?;
         // At a moment that has nothing to do with what it is doing.
@@ -209,12 +244,37 @@ pub(crate) fn run(torture: &Torture, table: &mut Table) -> Outcome {
         next[i] = number + 1;
     }
     let of = format!("of {n} kills, {writes} writes");
-    table.row("unreadable or mixed values after SIGKILL", bad, &of, Expect::None)?;
-    table.row("acknowledged writes lost after SIGKILL", lost, &of, Expect::None)?;
+    table.row(
+        "unreadable or mixed values after SIGKILL",
+        bad,
+        &of,
+        Expect::None,
+    )?;
+    table.row(
+        "acknowledged writes lost after SIGKILL",
+        lost,
+        &of,
+        Expect::None,
+    )?;
     table.row("kills that left a lock file", left, &of, Expect::Anything)?;
-    table.row("kills that left more than one, or two of a ShardWriter", too_many, &of, Expect::None)?;
-    table.row("lock files left after the next write", unhealed, &of, Expect::None)?;
+    table.row(
+        "kills that left more than one, or two of a ShardWriter",
+        too_many,
+        &of,
+        Expect::None,
+    )?;
+    table.row(
+        "lock files left after the next write",
+        unhealed,
+        &of,
+        Expect::None,
+    )?;
     let (mixed, kills) = kill_in_place(&torture.quick_folder, &mut random)?;
     let of = format!("of {kills} kills");
-    table.row("  mixed values of a writer of another make, in place", mixed, of, Expect::Some)
+    table.row(
+        "  mixed values of a writer of another make, in place",
+        mixed,
+        of,
+        Expect::Some,
+    )
 }

@@ -1,5 +1,5 @@
-//! A writer whose machine loses its power, and the check of what is stored afterwards. `cargo xtask torture
-//! --only machine` starts both in a virtual machine.
+//! A writer whose machine loses its power, and the check of what is stored afterwards. `cargo xtask
+//! torture --only machine` starts both in a virtual machine.
 
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -32,7 +32,8 @@ const WRITES: [Change; 10] = [
 /// Arrays are made in these layouts, one after the other.
 const LAYOUTS: [Layout; 4] = [Layout::V3, Layout::V3Shards, Layout::N5, Layout::V2];
 
-/// Elements of a unit. The first unit of an array is overwritten, the others are appended in halves.
+/// Elements of a unit. The first unit of an array is overwritten, the others are appended in
+/// halves.
 const UNIT: u64 = 4096;
 const HALF: u64 = UNIT / 2;
 
@@ -73,13 +74,17 @@ pub(crate) fn write_all(root: &Path, level: Durability, n_writes: usize, device:
         let change = WRITES[number % WRITES.len()];
         let path = path(array);
         let layout = layout(array);
-        let store = FsStore::builder(root.join(layout.name())).durability(level).build();
+        let store = FsStore::builder(root.join(layout.name()))
+            .durability(level)
+            .build();
         let element = number as u32;
         let open = || Array::<u32>::open((&store, path.as_str()));
         match change {
             Change::Create => {
                 let builder = layout.compressed(layout.builder(&[UNIT], &[UNIT]));
-                let builder = builder.fill_value(missing(layout)).attributes(attributes(number));
+                let builder = builder
+                    .fill_value(missing(layout))
+                    .attributes(attributes(number));
                 builder.create((&store, path.as_str()))?;
             }
             Change::Chunk => write(&open()?, 0, vec![element; UNIT as usize])?,
@@ -97,9 +102,14 @@ fn attributes(number: usize) -> Value {
 
 /// Writes the number into the log of the device (dm-log-writes of the kernel).
 fn mark(device: &str, number: usize) -> Outcome {
-    let status =
-        Command::new("dmsetup").args(["message", device, "0", "mark", &number.to_string()]).status()?;
-    if status.success() { Ok(()) } else { Err(format!("dmsetup failed: {status}").into()) }
+    let status = Command::new("dmsetup")
+        .args(["message", device, "0", "mark", &number.to_string()])
+        .status()?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(format!("dmsetup failed: {status}").into())
+    }
 }
 
 /// Everything that is wrong after a cut.
@@ -126,8 +136,8 @@ impl Found {
     }
 }
 
-/// Checks what is stored after a cut, when the first `acknowledged` writes were acknowledged. Prints four
-/// numbers, and examples of what is wrong.
+/// Checks what is stored after a cut, when the first `acknowledged` writes were acknowledged.
+/// Prints four numbers, and examples of what is wrong.
 pub(crate) fn check(root: &Path, acknowledged: usize) -> Outcome {
     let mut found = Found::default();
     // One more may be stored, which was not acknowledged yet.
@@ -137,7 +147,13 @@ pub(crate) fn check(root: &Path, acknowledged: usize) -> Outcome {
         let begun = (acknowledged + 1).min(WRITES.len());
         check_array(root, array, acknowledged, begun, &mut found);
     }
-    let Found { unopened, absent, torn, lost, examples } = found;
+    let Found {
+        unopened,
+        absent,
+        torn,
+        lost,
+        examples,
+    } = found;
     send_line(&format!("{unopened} {absent} {torn} {lost} {examples}"))
 }
 
@@ -160,18 +176,31 @@ fn check_array(root: &Path, array: usize, acknowledged: usize, begun: usize, fou
         }
     };
     let numbers = |change: Change, writes: usize| -> Vec<usize> {
-        (0..writes).filter(|write| WRITES[*write] == change).map(|write| first + write).collect()
+        (0..writes)
+            .filter(|write| WRITES[*write] == change)
+            .map(|write| first + write)
+            .collect()
     };
 
     // Attributes, and the shape that appends have left.
-    let number = opened.attributes().get("number").and_then(Value::as_u64).unwrap_or(u64::MAX) as usize;
+    let number = opened
+        .attributes()
+        .get("number")
+        .and_then(Value::as_u64)
+        .unwrap_or(u64::MAX) as usize;
     let mut known = numbers(Change::Attributes, begun);
     known.push(first);
     if opened.attributes().get("again") != Some(&json!(number)) || !known.contains(&number) {
         found.torn += 1;
-        found.note(format_args!("{layout} {path}: attributes {:?}", opened.attributes()));
+        found.note(format_args!(
+            "{layout} {path}: attributes {:?}",
+            opened.attributes()
+        ));
     }
-    found.lost += numbers(Change::Attributes, acknowledged).iter().filter(|it| **it > number).count();
+    found.lost += numbers(Change::Attributes, acknowledged)
+        .iter()
+        .filter(|it| **it > number)
+        .count();
     let appended = numbers(Change::Append, begun);
     let n_halves = ((opened.shape()[0] - UNIT) / HALF) as usize;
     if n_halves > appended.len() {
@@ -185,10 +214,14 @@ fn check_array(root: &Path, array: usize, acknowledged: usize, begun: usize, fou
     let missing = missing(layout);
     match constant(&opened, 0..UNIT) {
         Ok(element) => {
-            let is_known = numbers(Change::Chunk, begun).contains(&(element as usize)) || element == missing;
+            let is_known =
+                numbers(Change::Chunk, begun).contains(&(element as usize)) || element == missing;
             found.torn += usize::from(!is_known);
             let is_newer = |it: &&usize| element == missing || **it > element as usize;
-            found.lost += numbers(Change::Chunk, acknowledged).iter().filter(is_newer).count();
+            found.lost += numbers(Change::Chunk, acknowledged)
+                .iter()
+                .filter(is_newer)
+                .count();
         }
         Err(why) => {
             found.torn += 1;
@@ -200,20 +233,28 @@ fn check_array(root: &Path, array: usize, acknowledged: usize, begun: usize, fou
     for unit in 0..n_halves.div_ceil(2) {
         let halves = 2 * unit..(2 * unit + 2).min(n_halves);
         let at = |half: usize| UNIT + half as u64 * HALF..UNIT + (half as u64 + 1) * HALF;
-        let elements: Result<Vec<u32>, String> =
-            halves.clone().map(|half| constant(&opened, at(half))).collect();
+        let elements: Result<Vec<u32>, String> = halves
+            .clone()
+            .map(|half| constant(&opened, at(half)))
+            .collect();
         match elements {
             Ok(elements) => {
                 let is_stored = |half: usize| elements[half - 2 * unit] != missing;
                 let is_known =
                     |half: usize| appended.get(half) == Some(&(elements[half - 2 * unit] as usize));
-                let is_whole = halves.clone().all(|half| !is_stored(half) || is_known(half))
+                let is_whole = halves
+                    .clone()
+                    .all(|half| !is_stored(half) || is_known(half))
                     && (elements.len() < 2 || is_stored(2 * unit) || !is_stored(2 * unit + 1));
                 if !is_whole {
                     found.torn += 1;
-                    found.note(format_args!("{layout} {path}: appended unit {unit}: {elements:?}"));
+                    found.note(format_args!(
+                        "{layout} {path}: appended unit {unit}: {elements:?}"
+                    ));
                 }
-                found.lost += halves.filter(|half| *half < n_appended && !is_stored(*half)).count();
+                found.lost += halves
+                    .filter(|half| *half < n_appended && !is_stored(*half))
+                    .count();
             }
             Err(why) => {
                 found.torn += 1;
@@ -225,8 +266,14 @@ fn check_array(root: &Path, array: usize, acknowledged: usize, begun: usize, fou
 
 /// The one value of all these elements.
 fn constant(array: &Array<u32>, elements: Range<u64>) -> Result<u32, String> {
-    let read = array.read([elements]).map_err(|error| with_causes(&error))?;
-    if read.iter().all(|element| *element == read[0]) { Ok(read[0]) } else { Err("mixed".to_owned()) }
+    let read = array
+        .read([elements])
+        .map_err(|error| with_causes(&error))?;
+    if read.iter().all(|element| *element == read[0]) {
+        Ok(read[0])
+    } else {
+        Err("mixed".to_owned())
+    }
 }
 
 fn with_causes(error: &dyn std::error::Error) -> String {

@@ -49,8 +49,18 @@ pub(crate) fn run(_: &Torture, table: &mut Table) -> Outcome {
     }
     let found = replay(Layout::V3, &log, &steps)?;
     let of = format!("of {} prefixes of the log", log.len());
-    table.row("  broken moments, each call in the wrong order, v3", found.broken, &of, Expect::Seen)?;
-    table.row("  moments after which old elements show, the same", found.come_back, &of, Expect::Seen)
+    table.row(
+        "  broken moments, each call in the wrong order, v3",
+        found.broken,
+        &of,
+        Expect::Seen,
+    )?;
+    table.row(
+        "  moments after which old elements show, the same",
+        found.come_back,
+        &of,
+        Expect::Seen,
+    )
 }
 
 /// The findings in the prefixes of a log.
@@ -78,17 +88,25 @@ fn replay(layout: Layout, log: &[Change], steps: &[Step]) -> Outcome<Found> {
         if step == 0 {
             continue;
         }
-        let current = Group::open(&store).map_err(Into::into).and_then(|_| visible_state(&store));
+        let current = Group::open(&store)
+            .map_err(Into::into)
+            .and_then(|_| visible_state(&store));
         let verdict = match current {
             Err(error) => Err(format!("{error}")),
             Ok(seen) => allowed(seen.as_ref(), &steps[step - 1], &steps[step], n),
         };
         if let Err(what) = verdict {
-            found.what.push(format!("{layout}, {} after {}: {what}", steps[step].what, change.key));
+            found.what.push(format!(
+                "{layout}, {} after {}: {what}",
+                steps[step].what, change.key
+            ));
             found.broken += 1;
         }
         if let Err(what) = enlarge_or_create(layout, &copy(&store)?) {
-            found.what.push(format!("{layout}, {} after {}: {what}", steps[step].what, change.key));
+            found.what.push(format!(
+                "{layout}, {} after {}: {what}",
+                steps[step].what, change.key
+            ));
             found.come_back += 1;
         }
     }
@@ -105,8 +123,8 @@ fn copy(store: &MemoryStore) -> Outcome<MemoryStore> {
     Ok(copy)
 }
 
-/// Does what a user may do next: enlarges the array, or creates one if none exists. New elements must
-/// be the fill value.
+/// Does what a user may do next: enlarges the array, or creates one if none exists. New elements
+/// must be the fill value.
 fn enlarge_or_create(layout: Layout, store: &MemoryStore) -> Outcome {
     let (array, from) = match Array::<u32>::open((store, "g/a")) {
         Ok(mut array) => {
@@ -126,7 +144,12 @@ fn enlarge_or_create(layout: Layout, store: &MemoryStore) -> Outcome {
     let found = array.read([from..array.shape()[0]])?;
     match found.iter().position(|element| *element != FILL) {
         None => Ok(()),
-        Some(at) => Err(format!("element {} is {}, and should be new", from + at as u64, found[at]).into()),
+        Some(at) => Err(format!(
+            "element {} is {}, and should be new",
+            from + at as u64,
+            found[at]
+        )
+        .into()),
     }
 }
 
@@ -135,12 +158,20 @@ fn record(layout: Layout) -> Outcome<(Vec<Change>, Vec<Step>)> {
     let storage = Storage::blocking(recording.clone());
     let mut steps = Vec::new();
     let step = |what, steps: &mut Vec<Step>| -> Outcome {
-        steps.push(Step { what, end: recording.log().len(), seen: visible_state(&storage)? });
+        steps.push(Step {
+            what,
+            end: recording.log().len(),
+            seen: visible_state(&storage)?,
+        });
         Ok(())
     };
     let create = |shape: u64, unit: u64, attributes: Value, replace: bool| -> Outcome<Array<u32>> {
         let builder = layout.builder(&[shape], &[unit]).attributes(attributes);
-        let builder = if replace { builder.overwrite() } else { builder };
+        let builder = if replace {
+            builder.overwrite()
+        } else {
+            builder
+        };
         Ok(builder.create((&storage, "g/a"))?)
     };
 
@@ -184,7 +215,10 @@ fn record(layout: Layout) -> Outcome<(Vec<Change>, Vec<Step>)> {
     step("create once more", &mut steps)?;
     write(&array, 0, (500..524).collect())?;
     step("write all once more", &mut steps)?;
-    Group::builder().format(layout.format()).overwrite().create((&storage, "g"))?;
+    Group::builder()
+        .format(layout.format())
+        .overwrite()
+        .create((&storage, "g"))?;
     step("replace the group", &mut steps)?;
     Ok((recording.log(), steps))
 }
@@ -197,33 +231,53 @@ fn visible_state(storage: impl Into<Storage>) -> Outcome<Option<Seen>> {
         }
         Err(error) => return Err(error.into()),
     };
-    Ok(Some(Seen { attributes: Value::Object(array.attributes().clone()), elements: read(&array)? }))
+    Ok(Some(Seen {
+        attributes: Value::Object(array.attributes().clone()),
+        elements: read(&array)?,
+    }))
 }
 
 /// Checks that this may be visible while `step` is under way.
 fn allowed(seen: Option<&Seen>, before: &Step, step: &Step, n: usize) -> Result<(), String> {
     if n == step.end {
-        return if seen == step.seen.as_ref() { Ok(()) } else { Err("not what was there".to_owned()) };
+        return if seen == step.seen.as_ref() {
+            Ok(())
+        } else {
+            Err("not what was there".to_owned())
+        };
     }
     let old = before.seen.as_ref();
     let new = step.seen.as_ref();
     let Some(seen) = seen else {
         // An array that is replaced is gone for a while; one that is written is not.
         let may_be_gone = old.is_none() || new.is_none() || step.what.starts_with("replace");
-        return if may_be_gone { Ok(()) } else { Err("the array is gone".to_owned()) };
+        return if may_be_gone {
+            Ok(())
+        } else {
+            Err("the array is gone".to_owned())
+        };
     };
-    let known = [old, new]
+    let known = [old, new].into_iter().flatten().any(|known| {
+        known.attributes == seen.attributes && known.elements.len() == seen.elements.len()
+    });
+    let long = [old, new]
         .into_iter()
         .flatten()
-        .any(|known| known.attributes == seen.attributes && known.elements.len() == seen.elements.len());
-    let long = [old, new].into_iter().flatten().any(|known| known.elements.len() == seen.elements.len());
+        .any(|known| known.elements.len() == seen.elements.len());
     if !known || !long {
-        return Err(format!("a document that no call wrote: {}", seen.attributes));
+        return Err(format!(
+            "a document that no call wrote: {}",
+            seen.attributes
+        ));
     }
     if old.is_none() || step.what.starts_with("replace") || step.what.starts_with("delete") {
         // The document shows the array, so it is all old or all new.
         let whole = [old, new].into_iter().flatten().any(|known| known == seen);
-        return if whole { Ok(()) } else { Err("a document points to what is not there".to_owned()) };
+        return if whole {
+            Ok(())
+        } else {
+            Err("a document points to what is not there".to_owned())
+        };
     }
     for (at, element) in seen.elements.iter().enumerate() {
         let was = [old, new].into_iter().flatten().any(|known| {

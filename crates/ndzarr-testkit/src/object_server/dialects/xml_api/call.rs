@@ -36,5 +36,7 @@ pub(super) fn no_such_key(call: &Call<'_>) -> Answer {
 }
 
 pub(super) fn generation_headers(answer: Answer, object: &Object) -> Answer {
-    answer.with("x-goog-generation", object.generation).with("x-goog-metageneration", 1)
+    answer
+        .with("x-goog-generation", object.generation)
+        .with("x-goog-metageneration", 1)
 }

@@ -32,39 +32,68 @@ pub(super) fn list(call: &Call<'_>) -> Answer {
         (None, Some(after)) => From::AfterKey(after),
         (None, None) => From::Start,
     };
-    let wanted = Wanted { prefix: &prefix, delimiter: &delimiter, from, page_len };
+    let wanted = Wanted {
+        prefix: &prefix,
+        delimiter: &delimiter,
+        from,
+        page_len,
+    };
     let bucket = state.buckets.get(&call.bucket);
-    let (mut entries, mut more) = bucket.map_or((Vec::new(), false), |bucket| page(bucket, &wanted));
-    let mut next = entries.last().filter(|_| more).map(|last| hidden(last.name()));
+    let (mut entries, mut more) =
+        bucket.map_or((Vec::new(), false), |bucket| page(bucket, &wanted));
+    let mut next = entries
+        .last()
+        .filter(|_| more)
+        .map(|last| hidden(last.name()));
     if call.twist == Some(Twist::EndlessList) {
         entries.clear();
         more = true;
         next = Some(hidden(&(name.unwrap_or_default() + "~")));
     }
     let is_url_encoded = query("encoding-type").as_deref() == Some("url");
-    let spelled = |text: &str| if is_url_encoded { encoded(text) } else { text.to_owned() };
+    let spelled = |text: &str| {
+        if is_url_encoded {
+            encoded(text)
+        } else {
+            text.to_owned()
+        }
+    };
     let mut xml = element("Name", &call.bucket)
         + &element("Prefix", spelled(&prefix))
         + &element("MaxKeys", page_len)
         + &element("KeyCount", entries.len())
         + &element("IsTruncated", more);
-    xml += &after.map(|after| element("StartAfter", spelled(&after))).unwrap_or_default();
-    xml += &token.map(|token| element("ContinuationToken", token)).unwrap_or_default();
-    xml += &next.map(|next| element("NextContinuationToken", next)).unwrap_or_default();
+    xml += &after
+        .map(|after| element("StartAfter", spelled(&after)))
+        .unwrap_or_default();
+    xml += &token
+        .map(|token| element("ContinuationToken", token))
+        .unwrap_or_default();
+    xml += &next
+        .map(|next| element("NextContinuationToken", next))
+        .unwrap_or_default();
     // Objects come first, prefixes after them.
     let mut contents = String::new();
     let mut prefixes = String::new();
     for entry in entries {
         match entry {
             Entry::Prefix(name) => {
-                prefixes += &format!("<CommonPrefixes>{}</CommonPrefixes>", element("Prefix", spelled(name)));
+                prefixes += &format!(
+                    "<CommonPrefixes>{}</CommonPrefixes>",
+                    element("Prefix", spelled(name))
+                );
             }
             Entry::Object(key, object) => contents += &list_entry(call, &spelled(key), object),
         }
     }
     let namespace = "http://s3.amazonaws.com/doc/2006-03-01/";
-    let xml = format!("<ListBucketResult xmlns=\"{namespace}\">{xml}{contents}{prefixes}</ListBucketResult>");
-    Answer::xml(200, format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{xml}"))
+    let xml = format!(
+        "<ListBucketResult xmlns=\"{namespace}\">{xml}{contents}{prefixes}</ListBucketResult>"
+    );
+    Answer::xml(
+        200,
+        format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{xml}"),
+    )
 }
 
 /// The element of a list for an object, with its key as the list spells it.

@@ -19,29 +19,49 @@ pub(super) fn begin(call: &Call<'_>) -> Answer {
         parts: Default::default(),
     };
     let id = call.objects.lock().begin(upload);
-    let xml = element("Bucket", &call.bucket) + &element("Key", &call.key) + &element("UploadId", id);
-    Answer::xml(200, format!("<InitiateMultipartUploadResult>{xml}</InitiateMultipartUploadResult>"))
+    let xml =
+        element("Bucket", &call.bucket) + &element("Key", &call.key) + &element("UploadId", id);
+    Answer::xml(
+        200,
+        format!("<InitiateMultipartUploadResult>{xml}</InitiateMultipartUploadResult>"),
+    )
 }
 
 pub(super) fn put_part(call: &Call<'_>) -> Answer {
-    let number = call.request.query("partNumber").and_then(|number| number.parse::<u32>().ok());
+    let number = call
+        .request
+        .query("partNumber")
+        .and_then(|number| number.parse::<u32>().ok());
     let (Some(id), Some(number @ 1..=10_000)) = (call.request.query("uploadId"), number) else {
         return error(400, "InvalidArgument", "");
     };
     let etag = format!("\"{}\"", content_hash(call.dialect, call.body));
     let mut state = call.objects.lock();
-    let Some(upload) = state.uploads.get_mut(&id).filter(|upload| belongs(upload, call)) else {
+    let Some(upload) = state
+        .uploads
+        .get_mut(&id)
+        .filter(|upload| belongs(upload, call))
+    else {
         return error(404, "NoSuchUpload", "");
     };
-    upload.parts.insert(format!("{number:05}"), (call.body.clone(), etag.clone()));
+    upload
+        .parts
+        .insert(format!("{number:05}"), (call.body.clone(), etag.clone()));
     Answer::new(200).with("ETag", etag)
 }
 
 pub(super) fn complete(call: &Call<'_>) -> Answer {
     let id = call.request.query("uploadId").unwrap_or_default();
-    let Ok(body) = std::str::from_utf8(call.body) else { return error(400, "MalformedXML", "") };
+    let Ok(body) = std::str::from_utf8(call.body) else {
+        return error(400, "MalformedXML", "");
+    };
     let mut state = call.objects.lock();
-    let Some(upload) = state.uploads.get(&id).filter(|upload| belongs(upload, call)).cloned() else {
+    let Some(upload) = state
+        .uploads
+        .get(&id)
+        .filter(|upload| belongs(upload, call))
+        .cloned()
+    else {
         return error(404, "NoSuchUpload", "");
     };
     let listed = contents(body, "Part");
@@ -86,13 +106,19 @@ pub(super) fn complete(call: &Call<'_>) -> Answer {
     let xml = element("Bucket", &call.bucket) + &element("Key", &call.key) + &element("ETag", etag);
     answer
         .with("Content-Type", "application/xml")
-        .with_body(format!("<CompleteMultipartUploadResult>{xml}</CompleteMultipartUploadResult>"))
+        .with_body(format!(
+            "<CompleteMultipartUploadResult>{xml}</CompleteMultipartUploadResult>"
+        ))
 }
 
 pub(super) fn abort(call: &Call<'_>) -> Answer {
     let id = call.request.query("uploadId").unwrap_or_default();
     let mut state = call.objects.lock();
-    if !state.uploads.get(&id).is_some_and(|upload| belongs(upload, call)) {
+    if !state
+        .uploads
+        .get(&id)
+        .is_some_and(|upload| belongs(upload, call))
+    {
         return error(404, "NoSuchUpload", "");
     }
     state.uploads.remove(&id);

@@ -12,15 +12,27 @@ use crate::object_server::stored::objects::Object;
 /// GET and HEAD of an object.
 pub(super) fn get(call: &Call<'_>) -> Answer {
     let state = call.objects.lock();
-    let Some(object) = state.buckets.get(&call.bucket).and_then(|bucket| bucket.get(&call.key)) else {
+    let Some(object) = state
+        .buckets
+        .get(&call.bucket)
+        .and_then(|bucket| bucket.get(&call.key))
+    else {
         return no_such_key(call);
     };
     if call.dialect == Dialect::Gcs {
         let generation = object.generation.to_string();
-        if call.request.query("generation").is_some_and(|wanted| wanted != generation) {
+        if call
+            .request
+            .query("generation")
+            .is_some_and(|wanted| wanted != generation)
+        {
             return no_such_key(call);
         }
-        if call.request.header("x-goog-if-generation-match").is_some_and(|wanted| wanted != generation) {
+        if call
+            .request
+            .header("x-goog-if-generation-match")
+            .is_some_and(|wanted| wanted != generation)
+        {
             return error(412, "PreconditionFailed", "");
         }
         if call.request.header("x-goog-if-generation-not-match") == Some(&generation) {
@@ -40,23 +52,34 @@ pub(super) fn get(call: &Call<'_>) -> Answer {
     let size = object.data.len();
     match select(call.request.header("range"), size, Suffixes::Supported) {
         Ok(Selected::Part(range)) => head(call, object, 206)
-            .with("Content-Range", format!("bytes {}-{}/{size}", range.start, range.end - 1))
+            .with(
+                "Content-Range",
+                format!("bytes {}-{}/{size}", range.start, range.end - 1),
+            )
             .with_body(object.data.slice(range)),
         Ok(Selected::Nothing) => not_satisfiable(call, size),
         _ => head(call, object, 200).with_body(object.data.clone()),
     }
 }
 
-/// A value that is stored with `Content-Encoding: gzip`, inflated. Google sends all of it to clients
-/// that do not accept gzip, whatever the range ("Transcoding of gzip-compressed files").
+/// A value that is stored with `Content-Encoding: gzip`, inflated. Google sends all of it to
+/// clients that do not accept gzip, whatever the range ("Transcoding of gzip-compressed files").
 fn transcoded(call: &Call<'_>, object: &Object) -> Option<Vec<u8>> {
-    let is_gzip =
-        |(name, value): &(String, String)| name.eq_ignore_ascii_case("content-encoding") && value == "gzip";
+    let is_gzip = |(name, value): &(String, String)| {
+        name.eq_ignore_ascii_case("content-encoding") && value == "gzip"
+    };
     let accepts_gzip = |header: &str| header.split(',').any(|encoding| encoding.trim() == "gzip");
     let is_transcoded = call.dialect == Dialect::Gcs
         && object.headers.iter().any(is_gzip)
-        && !call.request.header("accept-encoding").is_some_and(accepts_gzip);
-    if is_transcoded { inflated(&object.data) } else { None }
+        && !call
+            .request
+            .header("accept-encoding")
+            .is_some_and(accepts_gzip);
+    if is_transcoded {
+        inflated(&object.data)
+    } else {
+        None
+    }
 }
 
 /// S3 states the size only in the document, Google also in a header.
@@ -76,10 +99,15 @@ fn head(call: &Call<'_>, object: &Object, status: u16) -> Answer {
         .with("Last-Modified", http_date(object.modified))
         .with("Accept-Ranges", "bytes");
     if call.dialect == Dialect::Gcs {
-        answer = generation_headers(answer, object).with("x-goog-stored-content-length", object.data.len());
+        answer = generation_headers(answer, object)
+            .with("x-goog-stored-content-length", object.data.len());
     }
     answer.headers.extend(object.headers.iter().cloned());
-    if !object.headers.iter().any(|(name, _)| name == "content-type") {
+    if !object
+        .headers
+        .iter()
+        .any(|(name, _)| name == "content-type")
+    {
         answer = answer.with("Content-Type", "binary/octet-stream");
     }
     answer

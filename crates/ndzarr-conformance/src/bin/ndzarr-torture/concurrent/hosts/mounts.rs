@@ -1,5 +1,5 @@
-//! Two mounts of one folder, which stand for two hosts. Unless they are given, they are of sshfs: the kernel keeps
-//! file locks for each of them separately.
+//! Two mounts of one folder, which stand for two hosts. Unless they are given, they are of sshfs:
+//! the kernel keeps file locks for each of them separately.
 
 use std::env;
 use std::fs;
@@ -73,7 +73,10 @@ impl Mounts {
 
     /// Lets programs of the second host see a machine of their own.
     fn with_boot_id(self) -> Outcome<Self> {
-        fs::write(self.folder.join("boot_id"), "00000000-aaaa-bbbb-cccc-000000000001\n")?;
+        fs::write(
+            self.folder.join("boot_id"),
+            "00000000-aaaa-bbbb-cccc-000000000001\n",
+        )?;
         if !self.command(1, Path::new("true")).status()?.success() {
             return Err("a process cannot be given another boot id".into());
         }
@@ -100,9 +103,13 @@ impl Mounts {
         if host == 0 {
             return Command::new(program);
         }
-        const OTHER_HOST: &str = r#"mount --bind "$0" /proc/sys/kernel/random/boot_id && exec "$@""#;
+        const OTHER_HOST: &str =
+            r#"mount --bind "$0" /proc/sys/kernel/random/boot_id && exec "$@""#;
         let mut command = Command::new("unshare");
-        command.args(["--mount", "sh", "-c", OTHER_HOST]).arg(self.folder.join("boot_id")).arg(program);
+        command
+            .args(["--mount", "sh", "-c", OTHER_HOST])
+            .arg(self.folder.join("boot_id"))
+            .arg(program);
         command
     }
 
@@ -110,7 +117,9 @@ impl Mounts {
         let keys = self.folder.join("keys");
         for name in ["host", "user"] {
             let mut command = Command::new("ssh-keygen");
-            command.args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(keys.join(name));
+            command
+                .args(["-q", "-t", "ed25519", "-N", "", "-f"])
+                .arg(keys.join(name));
             run(&mut command)?;
         }
         // The server needs it.
@@ -134,7 +143,9 @@ impl Mounts {
         let mut server = Command::new(SSHD);
         server.arg("-D").arg("-f").arg(keys.join("settings"));
         self.programs.push(quiet(&mut server).spawn()?);
-        until(|| TcpStream::connect(("127.0.0.1", port)).is_ok()).then_some(port).ok_or_else(|| "sshd".into())
+        until(|| TcpStream::connect(("127.0.0.1", port)).is_ok())
+            .then_some(port)
+            .ok_or_else(|| "sshd".into())
     }
 
     fn mount(&mut self, host: usize, port: u16) -> Outcome {
@@ -142,14 +153,31 @@ impl Mounts {
         let at = self.on(host).to_owned();
         let mut command = Command::new("sshfs");
         command.arg("-f").args(["-p", &port.to_string()]);
-        command.arg(format!("-oIdentityFile={}", self.folder.join("keys/user").display()));
+        command.arg(format!(
+            "-oIdentityFile={}",
+            self.folder.join("keys/user").display()
+        ));
         // It must not answer from its cache what the other host has changed.
         command.arg("-odir_cache=no");
-        command.args(["-oStrictHostKeyChecking=no", "-oUserKnownHostsFile=/dev/null", "-oBatchMode=yes"]);
-        command.arg(format!("{}@127.0.0.1:{}", user.trim(), self.data().display())).arg(&at);
+        command.args([
+            "-oStrictHostKeyChecking=no",
+            "-oUserKnownHostsFile=/dev/null",
+            "-oBatchMode=yes",
+        ]);
+        command
+            .arg(format!(
+                "{}@127.0.0.1:{}",
+                user.trim(),
+                self.data().display()
+            ))
+            .arg(&at);
         self.programs.push(quiet(&mut command).spawn()?);
         fs::write(self.data().join("seen"), "")?;
-        if until(|| at.join("seen").exists()) { Ok(()) } else { Err("sshfs does not mount".into()) }
+        if until(|| at.join("seen").exists()) {
+            Ok(())
+        } else {
+            Err("sshfs does not mount".into())
+        }
     }
 }
 
@@ -176,7 +204,10 @@ pub(super) fn this_program() -> Outcome<PathBuf> {
 }
 
 fn quiet(command: &mut Command) -> &mut Command {
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null())
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
 }
 
 fn run(command: &mut Command) -> Outcome<String> {

@@ -65,7 +65,10 @@ pub(super) struct Place {
 
 impl Place {
     pub(super) fn new(dialect: Dialect, endpoint: &str) -> Self {
-        Self { dialect, endpoint: endpoint.to_owned() }
+        Self {
+            dialect,
+            endpoint: endpoint.to_owned(),
+        }
     }
 
     /// The storage, with short time limits.
@@ -90,7 +93,9 @@ impl Place {
         let storage = self.storage()?;
         for (name, layout) in BLOCKS {
             let len = writers as u64 * BLOCK;
-            layout.compressed(layout.builder(&[len], &[len])).create((&storage, name))?;
+            layout
+                .compressed(layout.builder(&[len], &[len]))
+                .create((&storage, name))?;
         }
         let rows = Array::<u32>::builder([0]).chunks([ROWS * ROW]);
         Layout::V3.compressed(rows).create((&storage, "rows"))?;
@@ -105,6 +110,13 @@ impl Place {
         };
         let index = index.to_string();
         let first = (last + 1).to_string();
-        Worker::start(&["soak", name_of(self.dialect), &self.endpoint, name, &index, &first])
+        Worker::start(&[
+            "soak",
+            name_of(self.dialect),
+            &self.endpoint,
+            name,
+            &index,
+            &first,
+        ])
     }
 }

@@ -31,7 +31,11 @@ pub(super) fn work(place: &Place) -> Outcome {
 }
 
 /// Blocks with several numbers, or with an older one than before.
-fn blocks(storage: &Storage, which: usize, newest: &mut BTreeMap<(usize, usize), u32>) -> Outcome<u64> {
+fn blocks(
+    storage: &Storage,
+    which: usize,
+    newest: &mut BTreeMap<(usize, usize), u32>,
+) -> Outcome<u64> {
     let all = read(&Array::open((storage, BLOCKS[which].0))?)?;
     let mut wrong = 0;
     for (index, block) in all.chunks(BLOCK as usize).enumerate() {
@@ -48,5 +52,8 @@ fn rows(storage: &Storage) -> Outcome<u64> {
     let rows = Array::<u32>::open((storage, "rows"))?;
     let len = rows.shape()[0];
     let some = rows.read([len.saturating_sub(20 * ROW)..len])?.to_vec();
-    Ok(some.chunks(ROW as usize).filter(|row| row.iter().any(|element| *element != row[0])).count() as u64)
+    Ok(some
+        .chunks(ROW as usize)
+        .filter(|row| row.iter().any(|element| *element != row[0]))
+        .count() as u64)
 }

@@ -20,7 +20,12 @@ pub(super) enum Write {
 }
 
 impl Write {
-    pub(super) const ALL: [Self; 4] = [Self::Block(0), Self::Append, Self::Block(1), Self::Attribute];
+    pub(super) const ALL: [Self; 4] = [
+        Self::Block(0),
+        Self::Append,
+        Self::Block(1),
+        Self::Attribute,
+    ];
 }
 
 /// The calls of a worker since its last report.
@@ -70,13 +75,23 @@ pub(super) struct Tally {
 
 impl Tally {
     pub(super) fn new(writers: usize) -> Self {
-        Self { writes: vec![BTreeMap::new(); writers], reads: 0, failed: 0, torn: 0, lost: 0, foreign: 0 }
+        Self {
+            writes: vec![BTreeMap::new(); writers],
+            reads: 0,
+            failed: 0,
+            torn: 0,
+            lost: 0,
+            foreign: 0,
+        }
     }
 
     pub(super) fn add(&mut self, role: Role, report: &Report) {
         if let Role::Writer(index) = role {
             for (write, number, is_done) in &report.writes {
-                self.writes[index].entry(*write).or_default().push((*number, *is_done));
+                self.writes[index]
+                    .entry(*write)
+                    .or_default()
+                    .push((*number, *is_done));
                 self.failed += u64::from(!is_done);
             }
         }
@@ -100,7 +115,12 @@ impl Tally {
     /// The last number that a worker has tried.
     pub(super) fn tried(&self, role: Role) -> u32 {
         let Role::Writer(index) = role else { return 0 };
-        self.writes[index].values().flatten().map(|(number, _)| *number).max().unwrap_or_default()
+        self.writes[index]
+            .values()
+            .flatten()
+            .map(|(number, _)| *number)
+            .max()
+            .unwrap_or_default()
     }
 
     /// Compares the reports with what is stored.
@@ -111,13 +131,18 @@ impl Tally {
             let of = |write: Write| writes.get(&write).map_or(&[][..], Vec::as_slice);
             for (which, (name, _)) in BLOCKS.iter().enumerate() {
                 let start = index as u64 * BLOCK;
-                let block = Array::<u32>::open((&storage, *name))?.read([start..start + BLOCK])?.to_vec();
+                let block = Array::<u32>::open((&storage, *name))?
+                    .read([start..start + BLOCK])?
+                    .to_vec();
                 self.torn += u64::from(block.iter().any(|number| *number != block[0]));
                 let (lost, foreign) = lost_and_foreign(of(Write::Block(which)), block[0]);
                 self.lost += lost;
                 self.foreign += foreign;
             }
-            let found = rows.attributes().get(&attribute(index)).and_then(serde_json::Value::as_u64);
+            let found = rows
+                .attributes()
+                .get(&attribute(index))
+                .and_then(serde_json::Value::as_u64);
             let found = found.map_or(Ok(0), u32::try_from)?;
             let (lost, foreign) = lost_and_foreign(of(Write::Attribute), found);
             self.lost += lost;
@@ -143,12 +168,16 @@ impl Tally {
             }
         }
         self.foreign += found.len() as u64 + u64::from(empty.saturating_sub(failed));
-        if expected == 0 { Err("nobody appended".into()) } else { Ok(()) }
+        if expected == 0 {
+            Err("nobody appended".into())
+        } else {
+            Ok(())
+        }
     }
 }
 
-/// Counts the stored number `found` as lost if it is older than the last acknowledged one, and as foreign if
-/// it was never written. A write that failed may have taken effect.
+/// Counts the stored number `found` as lost if it is older than the last acknowledged one, and as
+/// foreign if it was never written. A write that failed may have taken effect.
 fn lost_and_foreign(writes: &[(u32, bool)], found: u32) -> (u64, u64) {
     let acknowledged = writes.iter().rposition(|(_, is_done)| *is_done);
     let allowed = &writes[acknowledged.unwrap_or_default()..];

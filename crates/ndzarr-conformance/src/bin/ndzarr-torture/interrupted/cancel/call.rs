@@ -28,9 +28,18 @@ pub(super) struct Watched<T> {
     fate: Sender<Fate<T>>,
 }
 
-pub(super) fn watch<T>(future: impl Future<Output = T> + Send + 'static) -> (Watched<T>, Receiver<Fate<T>>) {
+pub(super) fn watch<T>(
+    future: impl Future<Output = T> + Send + 'static,
+) -> (Watched<T>, Receiver<Fate<T>>) {
     let (fate, receiver) = bounded(1);
-    (Watched { future: Some(future.boxed()), is_polled: false, fate }, receiver)
+    (
+        Watched {
+            future: Some(future.boxed()),
+            is_polled: false,
+            fate,
+        },
+        receiver,
+    )
 }
 
 impl<T> Future for Watched<T> {
@@ -38,8 +47,12 @@ impl<T> Future for Watched<T> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         self.is_polled = true;
-        let Some(future) = &mut self.future else { return Poll::Ready(()) };
-        let Poll::Ready(value) = future.as_mut().poll(context) else { return Poll::Pending };
+        let Some(future) = &mut self.future else {
+            return Poll::Ready(());
+        };
+        let Poll::Ready(value) = future.as_mut().poll(context) else {
+            return Poll::Pending;
+        };
         self.future = None;
         // The receiver may be gone.
         drop(self.fate.try_send(Fate::Done(value)));
@@ -50,7 +63,11 @@ impl<T> Future for Watched<T> {
 impl<T> Drop for Watched<T> {
     fn drop(&mut self) {
         if self.future.take().is_some() {
-            drop(self.fate.try_send(if self.is_polled { Fate::Dropped } else { Fate::NeverPolled }));
+            drop(self.fate.try_send(if self.is_polled {
+                Fate::Dropped
+            } else {
+                Fate::NeverPolled
+            }));
         }
     }
 }
@@ -77,7 +94,9 @@ impl GiveUp {
             0 => Self::Never,
             1..=6 => Self::Polls(1 + random.below(4)),
             7..=10 => Self::Select(polls),
-            11 => Self::Timeout(Duration::from_micros([0, 20, 100, 500][random.below(4) as usize])),
+            11 => Self::Timeout(Duration::from_micros(
+                [0, 20, 100, 500][random.below(4) as usize],
+            )),
             _ => Self::Abort(polls),
         }
     }
@@ -95,7 +114,9 @@ pub(super) async fn call<T: Send + 'static>(
         GiveUp::Polls(n) => polls(n, watched).boxed(),
         GiveUp::Select(n) => select(watched, ready_after(n)).map(drop).boxed(),
         GiveUp::Timeout(limit) => spawner.limited(limit, watched),
-        GiveUp::Abort(n) if spawner.is_inline() => select(watched, ready_after(n)).map(drop).boxed(),
+        GiveUp::Abort(n) if spawner.is_inline() => {
+            select(watched, ready_after(n)).map(drop).boxed()
+        }
         GiveUp::Abort(n) => {
             let task = spawner.spawn(watched.boxed());
             ready_after(n).await;
@@ -112,14 +133,18 @@ pub(super) async fn call<T: Send + 'static>(
 }
 
 async fn ended<T>(fate: Receiver<Fate<T>>) -> Fate<T> {
-    fate.recv().await.expect("a watched future says how it ended, unless it panics")
+    fate.recv()
+        .await
+        .expect("a watched future says how it ended, unless it panics")
 }
 
 /// Polls the future `n` times, and drops it.
 async fn polls(mut n: u64, future: impl Future<Output = ()> + Unpin) {
     let mut future = Some(future);
     poll_fn(move |context| {
-        let is_ready = future.as_mut().is_none_or(|future| future.poll_unpin(context).is_ready());
+        let is_ready = future
+            .as_mut()
+            .is_none_or(|future| future.poll_unpin(context).is_ready());
         n = n.saturating_sub(1);
         if is_ready || n == 0 {
             future = None;

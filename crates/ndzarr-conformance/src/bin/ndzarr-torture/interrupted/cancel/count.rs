@@ -31,10 +31,16 @@ pub(super) struct Count {
 
 impl Count {
     pub(super) fn all_dropped(&self) -> u64 {
-        self.dropped.iter().map(|dropped| dropped.load(Relaxed)).sum()
+        self.dropped
+            .iter()
+            .map(|dropped| dropped.load(Relaxed))
+            .sum()
     }
 
     pub(super) fn lost(&self, what: String) {
-        self.lost.lock().unwrap_or_else(PoisonError::into_inner).push(what);
+        self.lost
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(what);
     }
 }

@@ -28,8 +28,14 @@ pub(super) enum Executor {
 }
 
 impl Executor {
-    pub(super) const ALL: [Self; 6] =
-        [Self::Threads, Self::CurrentThread, Self::LocalSet, Self::MultiThread, Self::Smol, Self::ByHand];
+    pub(super) const ALL: [Self; 6] = [
+        Self::Threads,
+        Self::CurrentThread,
+        Self::LocalSet,
+        Self::MultiThread,
+        Self::Smol,
+        Self::ByHand,
+    ];
 
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -51,16 +57,23 @@ impl Executor {
         match self {
             Self::Threads => thread::scope(|scope| {
                 let writer = &writer;
-                let threads: Vec<_> =
-                    (0..n).map(|i| scope.spawn(move || block_on(writer(i, Spawner::Inline)))).collect();
-                threads.into_iter().try_for_each(|thread| thread.join().map_err(|_| "a thread panicked")?)
+                let threads: Vec<_> = (0..n)
+                    .map(|i| scope.spawn(move || block_on(writer(i, Spawner::Inline))))
+                    .collect();
+                threads
+                    .into_iter()
+                    .try_for_each(|thread| thread.join().map_err(|_| "a thread panicked")?)
             }),
             Self::CurrentThread => {
-                let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+                let runtime = tokio::runtime::Builder::new_current_thread()
+                    .enable_time()
+                    .build()?;
                 runtime.block_on(all(n, Spawner::Tokio(runtime.handle().clone()), writer))
             }
             Self::LocalSet => {
-                let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+                let runtime = tokio::runtime::Builder::new_current_thread()
+                    .enable_time()
+                    .build()?;
                 tokio::task::LocalSet::new().block_on(&runtime, all(n, Spawner::Local, writer))
             }
             Self::MultiThread => {

@@ -112,7 +112,10 @@ impl Queue {
             let waker = Waker::from(Arc::clone(&job));
             let mut future = lock(&job.future);
             let is_ready = |future: &mut BoxFuture<'_, ()>| {
-                future.as_mut().poll(&mut Context::from_waker(&waker)).is_ready()
+                future
+                    .as_mut()
+                    .poll(&mut Context::from_waker(&waker))
+                    .is_ready()
             };
             if future.as_mut().is_some_and(is_ready) {
                 *future = None;
@@ -129,7 +132,10 @@ impl Queue {
             if state.is_closed {
                 return None;
             }
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self
+                .changed
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
         }
     }
 

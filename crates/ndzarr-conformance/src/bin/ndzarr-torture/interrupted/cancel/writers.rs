@@ -37,38 +37,63 @@ pub(super) struct Round {
 }
 
 impl Round {
-    pub(super) fn begin(storage: Storage, count: Arc<Count>, seed: String, slow: bool) -> Outcome<Self> {
+    pub(super) fn begin(
+        storage: Storage,
+        count: Arc<Count>,
+        seed: String,
+        slow: bool,
+    ) -> Outcome<Self> {
         let codecs = || if slow { vec![codec::gzip(6)] } else { vec![] };
-        let array = |shape, chunks| Array::<u32>::builder([shape]).chunks([chunks]).codecs(codecs());
+        let array = |shape, chunks| {
+            Array::<u32>::builder([shape])
+                .chunks([chunks])
+                .codecs(codecs())
+        };
         array(0, UNIT).create((&storage, "appended"))?;
         array(WRITERS * LEN, UNIT).create((&storage, "parts"))?;
         array(WRITERS * LEN, LEN).create((&storage, "whole"))?;
-        array(WRITERS * LEN, LEN).shards([WRITERS * LEN]).create((&storage, "shard"))?;
+        array(WRITERS * LEN, LEN)
+            .shards([WRITERS * LEN])
+            .create((&storage, "shard"))?;
         for writer in 0..WRITERS {
             array(LEN, SMALL_UNIT).create((&storage, &format!("resized{writer}")))?;
         }
-        let appended = (0..WRITERS * STEPS).map(|_| AtomicBool::new(false)).collect();
-        Ok(Self { storage, count, seed, appended })
+        let appended = (0..WRITERS * STEPS)
+            .map(|_| AtomicBool::new(false))
+            .collect();
+        Ok(Self {
+            storage,
+            count,
+            seed,
+            appended,
+        })
     }
 
     fn open(&self, path: &str) -> Outcome<Array<u32>> {
         Ok(Array::open((&self.storage, path))?)
     }
 
-    /// Checks that each acknowledged append is stored once, and as one block; each other one once, or
-    /// not, or in part if the store has no locks.
+    /// Checks that each acknowledged append is stored once, and as one block; each other one once,
+    /// or not, or in part if the store has no locks.
     pub(super) fn check(&self) -> Outcome {
         let array = self.open("appended")?;
         let found = crate::common::layout::read(&array)?;
         let mut times = vec![0_u64; self.appended.len()];
         if !(found.len() as u64).is_multiple_of(LEN) {
-            self.lost(format!("{} elements were appended by blocks of {LEN}", found.len()));
+            self.lost(format!(
+                "{} elements were appended by blocks of {LEN}",
+                found.len()
+            ));
         }
         for block in found.chunks_exact(LEN as usize) {
-            let Some(&any) = block.iter().find(|&&element| element != 0) else { continue };
+            let Some(&any) = block.iter().find(|&&element| element != 0) else {
+                continue;
+            };
             let call = origin(any).0;
-            let is_one =
-                block.iter().zip(0..).all(|(&element, i)| element == 0 || origin(element) == (call, i));
+            let is_one = block
+                .iter()
+                .zip(0..)
+                .all(|(&element, i)| element == 0 || origin(element) == (call, i));
             match times.get_mut(call.wrapping_sub(1) as usize) {
                 Some(times) if is_one => {
                     // A range without all its elements is allowed after an abandoned call.
@@ -76,13 +101,21 @@ impl Round {
                     let is_acknowledged = self.appended[call as usize - 1].load(Relaxed);
                     *times += if is_whole || !is_acknowledged { 1 } else { 2 };
                 }
-                _ => self.lost(format!("a place has elements of several appends, one of them {call}")),
+                _ => self.lost(format!(
+                    "a place has elements of several appends, one of them {call}"
+                )),
             }
         }
         for (call, (&times, acknowledged)) in times.iter().zip(&self.appended).enumerate() {
             let is_acknowledged = acknowledged.load(Relaxed);
-            if if is_acknowledged { times != 1 } else { times > 1 } {
-                let what = format!("append {call} is stored {times} times, acknowledged: {is_acknowledged}");
+            if if is_acknowledged {
+                times != 1
+            } else {
+                times > 1
+            } {
+                let what = format!(
+                    "append {call} is stored {times} times, acknowledged: {is_acknowledged}"
+                );
                 self.lost(what);
             }
         }
@@ -128,10 +161,19 @@ impl Slot {
     /// The first element that none of the allowed calls wrote.
     fn wrong(&self, found: &Array1<u32>) -> Option<String> {
         let is_allowed = |at: usize, element: u32| {
-            self.calls.iter().any(|&call| element == if call == 0 { 0 } else { elements(call)[at] })
+            self.calls
+                .iter()
+                .any(|&call| element == if call == 0 { 0 } else { elements(call)[at] })
         };
-        let (at, &element) = found.iter().enumerate().find(|&(at, &element)| !is_allowed(at, element))?;
-        Some(format!("element {at} is of call {:?}, not of {:?}", origin(element), self.calls))
+        let (at, &element) = found
+            .iter()
+            .enumerate()
+            .find(|&(at, &element)| !is_allowed(at, element))?;
+        Some(format!(
+            "element {at} is of call {:?}, not of {:?}",
+            origin(element),
+            self.calls
+        ))
     }
 }
 
@@ -141,7 +183,16 @@ impl Writer {
         let parts = Slot::new();
         let whole = Slot::new();
         let shard = Slot::new();
-        Self { round, index, random, spawner, parts, whole, shard, attribute: 0 }
+        Self {
+            round,
+            index,
+            random,
+            spawner,
+            parts,
+            whole,
+            shard,
+            attribute: 0,
+        }
     }
 
     pub(super) async fn run(mut self) -> Outcome {
@@ -163,9 +214,16 @@ impl Writer {
             self.check(path).await?;
         }
         let attributes = self.round.open("appended")?;
-        let found = attributes.attributes().get(&self.name()).and_then(serde_json::Value::as_u64);
+        let found = attributes
+            .attributes()
+            .get(&self.name())
+            .and_then(serde_json::Value::as_u64);
         if found.unwrap_or(0) != self.attribute {
-            self.round.lost(format!("attribute {} is {found:?}, not {}", self.name(), self.attribute));
+            self.round.lost(format!(
+                "attribute {} is {found:?}, not {}",
+                self.name(),
+                self.attribute
+            ));
         }
         Ok(())
     }
@@ -191,10 +249,14 @@ impl Writer {
         Ok(true)
     }
 
-    /// True if the next call is to be a blocking one, among the futures of others. It counts as acknowledged.
+    /// True if the next call is to be a blocking one, among the futures of others. It counts as
+    /// acknowledged.
     fn blocks(&mut self) -> bool {
         let blocks = self.random.below(8) == 0;
-        self.round.count.acknowledged.fetch_add(u64::from(blocks), Relaxed);
+        self.round
+            .count
+            .acknowledged
+            .fetch_add(u64::from(blocks), Relaxed);
         blocks
     }
 
@@ -205,10 +267,9 @@ impl Writer {
             array.append(0, &elements)?;
             true
         } else {
-            self.call(
-                Kind::Append,
-                async move { asynchronous::Array::from(array).append(0, &elements).await },
-            )
+            self.call(Kind::Append, async move {
+                asynchronous::Array::from(array).append(0, &elements).await
+            })
             .await?
         };
         self.round.appended[number as usize - 1].store(acknowledged, Relaxed);
@@ -229,11 +290,17 @@ impl Writer {
             true
         } else {
             self.call(Kind::Write, async move {
-                asynchronous::Array::from(array.clone()).write([region], &elements).await
+                asynchronous::Array::from(array.clone())
+                    .write([region], &elements)
+                    .await
             })
             .await?
         };
-        let slot = if path == "parts" { &mut self.parts } else { &mut self.whole };
+        let slot = if path == "parts" {
+            &mut self.parts
+        } else {
+            &mut self.whole
+        };
         slot.end(number, acknowledged);
         self.check(path).await
     }
@@ -246,21 +313,28 @@ impl Writer {
             writer.finish()?;
             true
         } else {
-            self.call(Kind::Finish, asynchronous::ShardWriter::from(writer).finish()).await?
+            self.call(
+                Kind::Finish,
+                asynchronous::ShardWriter::from(writer).finish(),
+            )
+            .await?
         };
         self.shard.end(number, acknowledged);
         self.check("shard").await
     }
 
     async fn check(&mut self, path: &str) -> Outcome {
-        let found = asynchronous::Array::from(self.round.open(path)?).read([self.region()]).await?;
+        let found = asynchronous::Array::from(self.round.open(path)?)
+            .read([self.region()])
+            .await?;
         let slot = match path {
             "parts" => &self.parts,
             "whole" => &self.whole,
             _ => &self.shard,
         };
         if let Some(wrong) = slot.wrong(&found) {
-            self.round.lost(format!("{path} of writer {}: {wrong}", self.index));
+            self.round
+                .lost(format!("{path} of writer {}: {wrong}", self.index));
         }
         Ok(())
     }
@@ -274,7 +348,9 @@ impl Writer {
         array.resize([LEN])?;
         array.write([0..LEN], &old)?;
         let acknowledged = self
-            .call(Kind::Resize, async move { asynchronous::Array::from(array).resize([to]).await })
+            .call(Kind::Resize, async move {
+                asynchronous::Array::from(array).resize([to]).await
+            })
             .await?;
         // A new handle has the current shape.
         let array = self.round.open(&path)?;
@@ -283,13 +359,24 @@ impl Writer {
         let is_kept = |((&found, &old), at)| found == old || (at >= to && found == 0);
         let is_kept = found.iter().zip(&old).zip(0..).all(is_kept);
         // All elements are written again, and stay.
-        let new: Array1<u32> = old.iter().take(shape as usize).map(|&element| !element).collect();
+        let new: Array1<u32> = old
+            .iter()
+            .take(shape as usize)
+            .map(|&element| !element)
+            .collect();
         array.write([0..shape], &new)?;
         let mut stays = true;
         for _ in 0..5 {
-            stays &= asynchronous::Array::from(array.clone()).read([0..shape]).await? == new;
+            stays &= asynchronous::Array::from(array.clone())
+                .read([0..shape])
+                .await?
+                == new;
         }
-        let has_shape = if acknowledged { shape == to } else { shape == to || shape == LEN };
+        let has_shape = if acknowledged {
+            shape == to
+        } else {
+            shape == to || shape == LEN
+        };
         if !(is_kept && stays && has_shape) {
             let what = format!("resize to {to}: shape {shape}, kept: {is_kept}, stays: {stays}");
             self.round.lost(what);
@@ -305,7 +392,10 @@ impl Writer {
         let first = {
             let path = path.clone();
             let builder = asynchronous::Array::<u32>::builder([LEN]).chunks([UNIT]);
-            self.call(Kind::Create, async move { builder.create((storage, &path)).await.map(drop) }).await?
+            self.call(Kind::Create, async move {
+                builder.create((storage, &path)).await.map(drop)
+            })
+            .await?
         };
         let second = array(2 * LEN).create((&self.round.storage, &path));
         let shape = match second {
@@ -317,11 +407,16 @@ impl Writer {
         for _ in 0..3 {
             let found = self.round.open(&path)?;
             if found.shape() != [shape] {
-                self.round.lost(format!("{path} has the shape {:?}, not {shape}", found.shape()));
+                self.round.lost(format!(
+                    "{path} has the shape {:?}, not {shape}",
+                    found.shape()
+                ));
                 break;
             }
             // Lets others run.
-            asynchronous::Array::from(found.clone()).read([0..1]).await?;
+            asynchronous::Array::from(found.clone())
+                .read([0..1])
+                .await?;
         }
         Ok(())
     }
@@ -332,7 +427,9 @@ impl Writer {
 
     /// A blocking call that needs the document held by appends of others.
     fn set_attribute(&mut self, number: u64) -> Outcome {
-        self.round.open("appended")?.merge_attributes(json!({ self.name(): number }))?;
+        self.round
+            .open("appended")?
+            .merge_attributes(json!({ self.name(): number }))?;
         self.round.count.acknowledged.fetch_add(1, Relaxed);
         self.attribute = number;
         Ok(())
@@ -341,7 +438,9 @@ impl Writer {
 
 /// The elements of a call.
 fn elements(call: u64) -> Array1<u32> {
-    (0..LEN).map(|i| ((call * LEN + i) as u32).wrapping_mul(FACTOR)).collect()
+    (0..LEN)
+        .map(|i| ((call * LEN + i) as u32).wrapping_mul(FACTOR))
+        .collect()
 }
 
 /// The call that wrote an element, and the index of the element in it.
