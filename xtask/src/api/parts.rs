@@ -137,6 +137,8 @@ impl Parts {
             push(&mut statement, trimmed);
             let ends = match kind {
                 Kind::Struct | Kind::Enum => depth == 4 && trimmed.ends_with(','),
+                // The value of a constant may have blocks.
+                Kind::Trait | Kind::Impl if is_constant(&statement) => trimmed.ends_with(';'),
                 Kind::Trait | Kind::Impl => trimmed.ends_with(['{', ';', '}']),
             };
             if ends {
@@ -255,6 +257,15 @@ impl Parts {
 fn push(statement: &mut String, line: &str) {
     statement.push_str(line);
     statement.push(' ');
+}
+
+fn is_constant(statement: &str) -> bool {
+    let rest = statement.trim_start_matches("pub ").strip_prefix("const ");
+    rest.is_some_and(|rest| {
+        !["fn ", "unsafe fn "]
+            .iter()
+            .any(|word| rest.starts_with(word))
+    })
 }
 
 /// A statement on one line, without what follows its signature.

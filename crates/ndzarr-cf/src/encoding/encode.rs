@@ -201,8 +201,8 @@ fn no_fill(variable: &str) -> Error {
     Error::attribute(
         variable,
         FILL_VALUE,
-        "is needed: there are missing elements to write, and integers have no NaN; for a copy of a variable, \
-         `Variable::attributes` has it in every format",
+        "is needed: there are missing elements to write, and integers have no NaN; the attributes of a \
+         variable have it in every format, those that its array stores may not",
     )
 }
 

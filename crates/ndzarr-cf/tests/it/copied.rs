@@ -138,7 +138,10 @@ fn stored_attributes_without_a_missing_value() {
             error.contains(r#""_FillValue" of the variable "t""#),
             "{error}"
         );
-        assert!(error.contains("`Variable::attributes`"), "{error}");
+        assert!(
+            error.contains("those that its array stores may not"),
+            "{error}"
+        );
         assert_eq!(
             new.array()
                 .units()
