@@ -39,8 +39,8 @@ pub use report::{
 ///   as [`memory`](CopyOptions::memory) allows. The next block is read while one is written. Chunks
 ///   of the source are decoded as few times as the memory allows.
 ///
-/// A local path that ends in `.zip` or `.ozx`, and is no folder, is a new archive, which exists
-/// once the copy is complete.
+/// If a local path ends in `.zip` or `.ozx` and is not a folder, the copy is a new archive there,
+/// which appears when it is complete.
 ///
 /// Chunks that are not stored in the source, or only hold the fill value, are not stored in the
 /// target. Chunks are written before the document that makes the array visible; a copy that was

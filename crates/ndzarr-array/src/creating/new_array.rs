@@ -11,8 +11,8 @@ use crate::error::Result;
 use crate::hierarchy::group::Group;
 use crate::places::place::Place;
 
-/// A new array whose elements come before its document: until it is [finished](Self::finish) there
-/// is no array to open, also if the process is killed.
+/// A new array whose elements come before its document: it cannot be opened until it is
+/// [finished](Self::finish), also if the process is killed.
 ///
 /// ```
 /// use ndzarr::{Array, MemoryStore, NewArray};

@@ -220,7 +220,7 @@ impl ArrayInfo {
         let mut shape = self.shape().to_vec();
         *shape
             .get_mut(axis)
-            .ok_or_else(|| wrong("there is no such axis"))? = 1;
+            .ok_or_else(|| wrong("the array has no such axis"))? = 1;
         let row = shape
             .iter()
             .try_fold(size as u64, |len, &n| len.checked_mul(n))

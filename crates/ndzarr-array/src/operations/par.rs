@@ -242,8 +242,8 @@ pub fn par_map<S: ElementType, T: ElementType>(
     )
 }
 
-/// Writes blocks of an array, which are made from what is decoded of another, of this shape and
-/// with elements of this many bytes.
+/// Writes blocks of an array, made from the decoded elements of another. The shape and the bytes
+/// of an element are those of the other one.
 fn write_blocks<T: ElementType, F: Future<Output = Result<T::Elements>> + Send>(
     from: &ArrayInfo,
     to: &ArrayInfo,

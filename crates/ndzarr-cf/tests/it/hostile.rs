@@ -384,7 +384,7 @@ fn elements_that_cannot_be_stored() {
         .expect("it is valid");
     let refused = v
         .write(array![1.0, f64::NAN])
-        .expect_err("there is no fill value")
+        .expect_err("it has no fill value")
         .to_string();
     assert!(
         refused.starts_with(r#"the attribute "_FillValue" of the variable "v" is needed"#),
@@ -407,7 +407,7 @@ fn elements_that_cannot_be_stored() {
     let minute = jiff::civil::date(2000, 1, 1).at(0, 1, 0, 0);
     let refused = time
         .write_times(&array![ndzarr_cf::Time::from(minute)])
-        .expect_err("it is no whole hour");
+        .expect_err("a minute is not a whole hour");
     assert!(refused.to_string().contains("\"units\""), "{refused}");
     let leap_day = ndzarr_cf::Time::from(jiff::civil::date(2000, 2, 29));
     let refused = time

@@ -7,9 +7,10 @@ use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 use ndzarr::codec::{CodecSpec, IndexLocation};
+use ndzarr::store::Prefix;
 use ndzarr::{
-    AnyNode, Cast, CopyLevel, CopyOptions, DataType, ErrorKind, Existing, Format, MemberKind,
-    Storage,
+    AnyNode, Cast, CopyLevel, CopyOptions, DataType, ErrorKind, Existing, Format, FsStore,
+    MemberKind, Storage, Store,
 };
 use serde_json::json;
 
@@ -337,23 +338,25 @@ pub(crate) fn check_replaced(target: &Path, global: &Global) -> Result<bool, Fai
 const NOTE: &str = ".ndzarr-copy";
 
 /// Checks a folder without a node. Returns true if an interrupted copy has left files to replace. A
-/// copy that was killed before it began leaves a lock at most, which is no file of others.
+/// copy that was killed before it began leaves a lock at most, which the list leaves out.
 fn check_folder(target: &Path, refuse: impl Fn(&str) -> Failure) -> Result<bool, Failure> {
     let Some(folder) = local_folder(target) else {
         return Ok(false);
     };
-    match std::fs::metadata(&folder) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
-        Err(error) => return Err(Failure::of_file(&folder, &error)),
-        Ok(_) => {}
+    if !folder.join(NOTE).is_file() {
+        let found = FsStore::new(&folder).list_dir(&Prefix::root());
+        let found = found.map_err(ndzarr::Error::from)?;
+        return if found.keys.is_empty() && found.prefixes.is_empty() {
+            Ok(false)
+        } else {
+            Err(refuse("the folder is not an array or a group"))
+        };
     }
-    let has_copy = folder.join(NOTE).is_file();
     match Storage::folder(&folder).contents("")?.foreign.first() {
-        None => Ok(has_copy),
-        Some(name) if has_copy => Err(refuse(&format!(
+        None => Ok(true),
+        Some(name) => Err(refuse(&format!(
             "beside what an interrupted copy has left, it holds files that do not belong to it, such as {name:?}"
         ))),
-        Some(_) => Err(refuse("the folder is not an array or a group")),
     }
 }
 

@@ -185,10 +185,8 @@ fn a_file_that_comes_before_the_answer_stays() {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped());
     let mut rm = rm.spawn().expect("Linux has it");
-    let (mut input, mut output) = (
-        rm.stdin.take().expect("a pipe"),
-        rm.stdout.take().expect("a pipe"),
-    );
+    let mut input = rm.stdin.take().expect("a pipe");
+    let mut output = rm.stdout.take().expect("a pipe");
     let mut printed = Vec::new();
     while !printed.ends_with(b"[y/N] ") {
         let mut byte = [0];

@@ -53,10 +53,8 @@ fn cli_10_a_copy_that_does_not_fit_is_refused() {
         eprintln!("not tested: no user may make a disk here");
         return;
     };
-    let (out, err) = (
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr),
-    );
+    let out = String::from_utf8_lossy(&output.stdout);
+    let err = String::from_utf8_lossy(&output.stderr);
     let what = "small/b.zarr: the target has 2.0 MiB of free space, and about 4.0 MiB are needed";
     assert_eq!(
         err.trim_end(),

@@ -50,12 +50,11 @@ fn commands_are_as_quick_as_promised() {
         );
         times[4]
     };
-    let (one, two) = (times(&["verify", "g/a"]), times(&["verify", "g"]));
-    let (stats, diff, info) = (
-        times(&["stats", "g/a"]),
-        times(&["diff", "g/a", "g/b"]),
-        times(&["info", "g/a"]),
-    );
+    let one = times(&["verify", "g/a"]);
+    let two = times(&["verify", "g"]);
+    let stats = times(&["stats", "g/a"]);
+    let diff = times(&["diff", "g/a", "g/b"]);
+    let info = times(&["info", "g/a"]);
     assert!(stats <= one.mul_f64(1.2), "{stats:?} {one:?}");
     assert!(diff <= two.mul_f64(1.2), "{diff:?} {two:?}");
     assert!(info <= Duration::from_millis(15), "{info:?}");

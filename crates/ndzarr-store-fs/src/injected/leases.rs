@@ -142,11 +142,9 @@ fn a_lock_that_is_not_renewed_is_taken_over_with_its_temporary() -> Outcome {
 fn whoever_is_stopped_before_the_very_renaming_publishes_nothing() -> Outcome {
     let setup = Setup::new()?;
     let here = Machine::new("here");
-    let (store, folder, file) = (
-        here.store(&setup),
-        setup.folder.path().to_owned(),
-        setup.lock_file(),
-    );
+    let store = here.store(&setup);
+    let folder = setup.folder.path().to_owned();
+    let file = setup.lock_file();
     let meanwhile = Faulty::meanwhile("rename", move || {
         let key = key().expect("a key");
         assert!(matches!(store.lock(&key, Wait::Try), Ok(Locked::Busy)));

@@ -115,13 +115,11 @@ fn pin(store: &FsStore) -> Result<Pin, Box<dyn Error>> {
 }
 
 fn setup(tick: i128) -> Result<(Setup, Arc<Share>, FsStore), Box<dyn Error>> {
-    let (setup, share) = (
-        Setup::new()?,
-        Arc::new(Share {
-            tick,
-            ..Share::default()
-        }),
-    );
+    let setup = Setup::new()?;
+    let share = Arc::new(Share {
+        tick,
+        ..Share::default()
+    });
     let store = FsStore::builder(setup.folder.path()).build_on(share.clone());
     Ok((setup, share, store))
 }

@@ -81,10 +81,8 @@ fn cases() -> impl Strategy<Value = Case> {
             let region = |i: usize| {
                 axes.iter()
                     .map(|(n, _, picks)| {
-                        let (a, b) = (
-                            u64::from(picks[i].0) * n / 256,
-                            u64::from(picks[i].1) * n / 256,
-                        );
+                        let a = u64::from(picks[i].0) * n / 256;
+                        let b = u64::from(picks[i].1) * n / 256;
                         a.min(b)..a.max(b) + 1
                     })
                     .collect()

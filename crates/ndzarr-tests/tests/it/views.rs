@@ -54,10 +54,8 @@ fn narrowed(random: &mut Random, view: &Resolved, ids: &ArrayD<u32>) -> (Resolve
         }
         _ if n_axes > 0 && ids.len_of(axis) != 1 => {
             let len = ids.len_of(axis) as u64;
-            let (a, b) = (
-                random.below(len + 1) as isize,
-                random.below(len + 1) as isize,
-            );
+            let a = random.below(len + 1) as isize;
+            let b = random.below(len + 1) as isize;
             let step = [1, 2, 3, -1, -2][random.below(5) as usize];
             let (start, end) = (a.min(b), Some(a.max(b)));
             let mut elems = vec![all(); ids.ndim()];

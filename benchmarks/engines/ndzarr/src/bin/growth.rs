@@ -151,7 +151,7 @@ fn main() -> Result<(), Failure> {
         let each = start.elapsed().as_micros() as f64 / n as f64;
         let name = format!("{n} (written in {each:.0} us each)");
         row(
-            "open an array and read one of so many stored chunks",
+            "open an array with this many stored chunks and read one",
             &name,
             || Ok(Array::<u16>::open(&path)?.read_chunk(&[n / 2])?),
         )?;

@@ -94,7 +94,7 @@ impl Run<'_> {
                 .is_none_or(|made| sharding(&made.codecs).is_none())
             {
                 let requests = self.requests(&node, &create);
-                return Err(requests.refuse("without shards there is no index to be placed"));
+                return Err(requests.refuse("an array without shards has no index to place"));
             }
         }
         let mut strategy = None;

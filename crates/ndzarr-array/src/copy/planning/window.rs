@@ -77,14 +77,12 @@ impl Window {
     /// The elements of the array that are a region of this part.
     pub(crate) fn of(&self, region: &Region) -> Resolved {
         let axis = |(along, range): (&Along, &Range<u64>)| {
-            let (first, n) = (
-                if along.descends {
-                    along.n - range.end
-                } else {
-                    range.start
-                },
-                range.end - range.start,
-            );
+            let first = if along.descends {
+                along.n - range.end
+            } else {
+                range.start
+            };
+            let n = range.end - range.start;
             let low = along.low + first * along.step;
             let end = if n == 0 {
                 low

@@ -32,7 +32,8 @@ fn a_put_that_loses_its_lock_begins_again() -> Outcome {
 #[test]
 fn an_erasure_looks_at_its_lock_first() -> Outcome {
     let setup = Setup::new()?;
-    let (here, there) = (Machine::new("here"), Machine::new("over there"));
+    let here = Machine::new("here");
+    let there = Machine::new("over there");
     let store = here.store(&setup);
     let lost = locked(&there.store(&setup))?;
     assert!(matches!(store.lock(&key()?, Wait::Try)?, Locked::Busy));
@@ -51,7 +52,8 @@ fn an_erasure_looks_at_its_lock_first() -> Outcome {
 #[test]
 fn a_lost_lock_is_let_go_without_harm() -> Outcome {
     let setup = Setup::new()?;
-    let (here, there) = (Machine::new("here"), Machine::new("over there"));
+    let here = Machine::new("here");
+    let there = Machine::new("over there");
     let store = here.store(&setup);
     let lost = locked(&there.store(&setup))?;
     assert!(matches!(store.lock(&key()?, Wait::Try)?, Locked::Busy));
@@ -69,7 +71,8 @@ fn a_lost_lock_is_let_go_without_harm() -> Outcome {
 #[test]
 fn a_renewal_shows() -> Outcome {
     let setup = Setup::new()?;
-    let (here, there) = (Machine::new("here"), Machine::new("over there"));
+    let here = Machine::new("here");
+    let there = Machine::new("over there");
     let store = here.store(&setup);
     let lock = locked(&there.store(&setup))?;
     for _ in 0..5 {

@@ -24,10 +24,8 @@ impl Sparse {
     fn read(&self, range: Range<u64>) -> Bytes {
         let mut out = vec![0; (range.end - range.start) as usize];
         for (&at, piece) in self.pieces.range(..range.end) {
-            let (from, to) = (
-                at.max(range.start),
-                (at + piece.len() as u64).min(range.end),
-            );
+            let from = at.max(range.start);
+            let to = (at + piece.len() as u64).min(range.end);
             if from < to {
                 out[(from - range.start) as usize..(to - range.start) as usize]
                     .copy_from_slice(&piece[(from - at) as usize..(to - at) as usize]);

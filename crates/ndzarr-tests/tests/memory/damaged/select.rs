@@ -325,10 +325,8 @@ fn name(config: &CodecConfig) -> String {
                 IndexLocation::Start => "start",
                 IndexLocation::End => "end",
             };
-            let (inner, index) = (
-                signature(&sharding.codecs),
-                signature(&sharding.index_codecs),
-            );
+            let inner = signature(&sharding.codecs);
+            let index = signature(&sharding.index_codecs);
             format!("shards at {location} ({inner}; {index})")
         }
         CodecConfig::N5Block(block) => {
