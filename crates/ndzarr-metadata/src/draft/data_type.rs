@@ -183,31 +183,24 @@ pub(crate) fn write(
         }
         Dialect::B => {
             let numpy = dtype::write(data_type, endian)?;
-            Some(match data_type {
-                DataType::Bool => json!("bool"),
-                DataType::Complex { .. } => {
-                    json!({"extension": COMPLEX_B, "fallback": null, "type": numpy})
-                }
-                DataType::DateTime64 { .. } | DataType::TimeDelta64 { .. } => {
-                    json!({"extension": DATETIME_B, "fallback": null, "type": numpy})
-                }
-                DataType::FixedBytes { .. } => {
-                    json!({"extension": BYTES_B, "fallback": null, "type": numpy})
-                }
-                DataType::FixedUtf32 { .. } => {
-                    json!({"extension": TEXT_B, "fallback": null, "type": numpy})
-                }
-                DataType::Struct(_) => {
-                    json!({"extension": STRUCTURED_B, "fallback": null, "type": numpy})
-                }
+            let uri = match data_type {
+                DataType::Bool => return Some(json!("bool")),
+                DataType::Complex { .. } => COMPLEX_B,
+                DataType::DateTime64 { .. } | DataType::TimeDelta64 { .. } => DATETIME_B,
+                DataType::FixedBytes { .. } => BYTES_B,
+                DataType::FixedUtf32 { .. } => TEXT_B,
+                DataType::Struct(_) | DataType::Raw { .. } => STRUCTURED_B,
                 DataType::String | DataType::Bytes | DataType::Json | DataType::VlenArray(_) => {
-                    json!({"extension": OBJECT_B, "fallback": null, "type": numpy})
+                    OBJECT_B
                 }
-                DataType::Raw { .. } => {
-                    json!({"extension": STRUCTURED_B, "fallback": null, "type": [["", numpy]]})
-                }
-                _ => json!(numpy.as_str()?.trim_start_matches('|')),
-            })
+                _ => return Some(json!(numpy.as_str()?.trim_start_matches('|'))),
+            };
+            let spelling = match data_type {
+                // Opaque bytes are a structure of one nameless field.
+                DataType::Raw { .. } => json!([["", numpy]]),
+                _ => numpy,
+            };
+            Some(json!({"extension": uri, "fallback": null, "type": spelling}))
         }
     }
 }

@@ -39,13 +39,9 @@ pub(crate) fn create_array(
         }
     }
     let version = version::needed_by(&request.data_type);
-    let mut members = with_version(&spot, members, path.is_root().then_some(version));
+    let members = with_version(&spot, members, path.is_root().then_some(version));
     let value = json::write_object(&document::key(path), members.clone())?;
-    let contents = Contents {
-        bytes: Some(value.clone()),
-        members: std::mem::take(&mut members),
-        other_kind: None,
-    };
+    let contents = Contents::of_new(value.clone(), members);
     let mut node = node::dataset(path, &contents, options.n5_axes)?;
     if let NodeKind::Array(spec) = &mut node.kind {
         set_edge_blocks(spec, request.edge_blocks);
@@ -79,11 +75,7 @@ pub(crate) fn create_group(
         versioned.then_some(version),
     );
     let value = json::write_object(&document::key(path), members.clone())?;
-    let contents = Contents {
-        bytes: Some(value.clone()),
-        members,
-        other_kind: None,
-    };
+    let contents = Contents::of_new(value.clone(), members);
     let context = Context {
         n5_axes: options.n5_axes,
         ..Context::default()

@@ -59,6 +59,15 @@ impl Contents {
         Ok(contents)
     }
 
+    /// A document that is to be written.
+    pub(crate) fn of_new(bytes: Bytes, members: Members<'static>) -> Self {
+        Self {
+            bytes: Some(bytes),
+            members,
+            other_kind: None,
+        }
+    }
+
     /// A member that is present and not `null`, which Java treats as absent.
     pub(crate) fn get(&self, name: &str) -> Option<&Json<'_>> {
         self.members.get(name).filter(|value| !value.is_null())

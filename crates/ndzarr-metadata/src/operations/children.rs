@@ -89,8 +89,8 @@ pub struct Children<'g> {
 enum Candidate {
     /// Path and key of its only document (Zarr v3).
     Document(NodePath, String),
-    /// The part of the listing that concerns it.
-    Part(Listing),
+    /// Its name and the part of the listing that concerns it.
+    Part(String, Listing),
     /// Certainly a child.
     Member(Member),
 }
@@ -203,7 +203,8 @@ impl<'g> Children<'g> {
                 }
             }
         }
-        self.candidates = parts.into_values().map(Candidate::Part).collect();
+        let part = |(name, listing): (&str, Listing)| Candidate::Part(name.to_owned(), listing);
+        self.candidates = parts.into_iter().map(part).collect();
         let documents = known.many_documents(&above)?;
         for (key, document) in above.iter().zip(documents) {
             self.above.add_document(key, document.cloned());
@@ -232,11 +233,8 @@ impl<'g> Children<'g> {
     pub fn name(&self, at: usize) -> &str {
         match &self.candidates[at] {
             Candidate::Document(path, _) => path.name().unwrap_or_default(),
+            Candidate::Part(name, _) => name,
             Candidate::Member(member) => &member.name,
-            Candidate::Part(Listing { keys, prefixes }) => {
-                let name = prefixes.first().or(keys.first());
-                name.map_or("", |name| name.split('.').next().unwrap_or(name))
-            }
         }
     }
 
@@ -247,8 +245,8 @@ impl<'g> Children<'g> {
     #[must_use]
     pub fn known(&self, at: usize) -> Known {
         let mut known = self.above.clone();
-        if let Candidate::Part(part) = &self.candidates[at] {
-            known.add_listing(&self.prefix, part.clone());
+        if let Candidate::Part(_, listing) = &self.candidates[at] {
+            known.add_listing(&self.prefix, listing.clone());
         }
         known
     }
@@ -280,7 +278,7 @@ impl<'g> Children<'g> {
     ) -> Result<Resolved<Option<OpenedChild>>, MetadataError> {
         resolve(match &self.candidates[at] {
             Candidate::Document(path, key) => self.by_document(path, key, known),
-            Candidate::Part(part) => self.by_listing(part, known),
+            Candidate::Part(name, _) => self.by_listing(name, known),
             Candidate::Member(member) => self.open_member(member.clone(), known).map(Some),
         })
     }
@@ -326,7 +324,7 @@ impl<'g> Children<'g> {
         own_error(opened).map(|node| Some(OpenedChild { name, kind, node }))
     }
 
-    fn by_listing(&self, part: &Listing, known: &Known) -> Result<Option<OpenedChild>, Stop> {
+    fn by_listing(&self, name: &str, known: &Known) -> Result<Option<OpenedChild>, Stop> {
         self.options.limits.check_documents(known)?;
         match own_error(listed(self.group, known))? {
             Ok(members) => members
@@ -334,14 +332,11 @@ impl<'g> Children<'g> {
                 .next()
                 .map(|member| self.open_member(member, known))
                 .transpose(),
-            Err(error) => {
-                let name = part.prefixes.first().cloned().unwrap_or_default();
-                Ok(Some(OpenedChild {
-                    name,
-                    kind: None,
-                    node: Err(error),
-                }))
-            }
+            Err(error) => Ok(Some(OpenedChild {
+                name: name.to_owned(),
+                kind: None,
+                node: Err(error),
+            })),
         }
     }
 
@@ -454,13 +449,16 @@ mod tests {
                 "a.array.json",
                 "a.group.json",
                 "c.array.json",
+                "v1.0.array.json",
                 "x.json",
                 ".array.json",
                 "zarr.json",
             ];
             let listing = Listing {
                 keys: strings(&keys),
-                prefixes: strings(&["b", "a", "c", "a", "__a", ".a", "..", "d\\e", ""]),
+                prefixes: strings(&[
+                    "b", "a", "c", "a", "__a", ".a", "a.b", "a.", "..", "d\\e", "",
+                ]),
             };
             let list = |known: &Known| Children::of(&node, None, known, OpenOptions::default());
             let Ok(Resolved::Need(Need::Listings(prefixes))) = list(&Known::new()) else {
@@ -470,8 +468,10 @@ mod tests {
             known.add_listing(&prefixes[0], listing);
             let children = ask(&mut known, list).expect("a listing");
             let open = |at| {
-                ask(&mut children.known(at), |known| children.open(at, known))
-                    .expect("plain documents")
+                let opened = ask(&mut children.known(at), |known| children.open(at, known));
+                let child = opened.expect("plain documents")?;
+                assert_eq!(children.name(at), child.name, "{format}");
+                Some(child)
             };
             let member = |child: OpenedChild| Member {
                 name: child.name,

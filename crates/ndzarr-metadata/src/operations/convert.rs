@@ -5,6 +5,7 @@ use ndzarr_model::{
 };
 
 use crate::json::Json;
+use crate::shared::request_parts::is_identity;
 use crate::v3::codecs::zarr3_chain;
 use crate::{
     ArrayRequest, CodecRequest, CreateOptions, FillRequest, Format, Known, MetadataError, Node,
@@ -33,7 +34,7 @@ pub fn check_request(
 
 /// A request for an array whose encoded chunks are those of the given one, byte for byte; `None` if
 /// the format cannot express it. Fill value, names and attributes are not set. The chunk keys are
-/// those of the given array if `keep_keys` asks for that and the format can spell them.
+/// those of the given array if `keys` asks for that and the format can spell them.
 #[must_use]
 pub fn keep_chunks(
     spec: &ArraySpec,
@@ -162,7 +163,7 @@ fn chain(codecs: &[CodecSpec], request: &mut ArrayRequest) -> Option<Vec<CodecSp
             }
             CodecConfig::Vlen(_) => {}
             CodecConfig::Sharding(_) | CodecConfig::N5Block(_) => return None,
-            CodecConfig::Transpose { order } if order.iter().copied().eq(0..order.len()) => {}
+            config if is_identity(config) => {}
             _ => around.push(codec.clone()),
         }
     }
@@ -186,10 +187,7 @@ fn decode_alike(a: &[CodecSpec], b: &[CodecSpec], data_type: &DataType) -> bool 
 /// A chain in v3's arrangement, if that is possible, without codecs that do nothing.
 fn comparable(codecs: &[CodecSpec]) -> Vec<CodecSpec> {
     let mut chain = zarr3_chain(codecs).unwrap_or_else(|_| codecs.to_vec());
-    chain.retain(|codec| match &codec.config {
-        CodecConfig::Transpose { order } => !order.iter().copied().eq(0..order.len()),
-        _ => true,
-    });
+    chain.retain(|codec| !is_identity(&codec.config));
     chain
 }
 

@@ -13,7 +13,7 @@ use crate::Format;
 use crate::json::{Json, as_integral_i128};
 use crate::shared::base64;
 use crate::shared::fill;
-use crate::shared::float::{FloatKind, FloatName, name};
+use crate::shared::float::{FloatKind, widen};
 
 /// The attribute that says which element stands for a missing one.
 pub const MISSING_VALUE: &str = "_FillValue";
@@ -147,35 +147,13 @@ fn float(value: &Value) -> Json<'static> {
 
 /// A float in native byte order as a float64, exactly; all NaNs are the usual one.
 fn wide(kind: FloatKind, bytes: &[u8]) -> Option<f64> {
-    let float = match (kind, bytes) {
-        (FloatKind::F64, _) => f64::from_ne_bytes(bytes.try_into().ok()?),
-        (FloatKind::F32, _) => f32::from_ne_bytes(bytes.try_into().ok()?).into(),
-        (FloatKind::F16, &[a, b]) => half(u16::from_ne_bytes([a, b])),
-        (FloatKind::BF16, &[a, b]) => {
-            f32::from_bits(u32::from(u16::from_ne_bytes([a, b])) << 16).into()
-        }
-        (kind, &[byte]) => match name(kind, byte.into()) {
-            FloatName::Number(text) => text.parse().ok()?,
-            FloatName::Infinity => f64::INFINITY,
-            FloatName::NegativeInfinity => f64::NEG_INFINITY,
-            FloatName::Nan | FloatName::OtherNan => f64::NAN,
-        },
+    let float = match kind {
+        FloatKind::F64 => f64::from_ne_bytes(bytes.try_into().ok()?),
+        FloatKind::F32 => f32::from_ne_bytes(bytes.try_into().ok()?).into(),
+        _ if bytes.len() == kind.size() => widen(kind, fill::unsigned(bytes)),
         _ => return None,
     };
     Some(if float.is_nan() { f64::NAN } else { float })
-}
-
-/// A float16 with 5 bits of exponent and 10 of fraction.
-fn half(bits: u16) -> f64 {
-    let exponent = i32::from((bits >> 10) & 0x1f);
-    let fraction = f64::from(bits & 0x3ff);
-    let size = match exponent {
-        0 => fraction * 2_f64.powi(-24),
-        0x1f if fraction == 0.0 => f64::INFINITY,
-        0x1f => f64::NAN,
-        _ => (1.0 + fraction / 1024.0) * 2_f64.powi(exponent - 15),
-    };
-    if bits & 0x8000 == 0 { size } else { -size }
 }
 
 #[cfg(test)]
@@ -289,6 +267,7 @@ mod tests {
 
     #[test]
     fn halves_are_exact() {
+        let half = |bits: u16| wide(FloatKind::F16, &bits.to_ne_bytes()).expect("as many bytes");
         for (bits, float) in [
             (0x3c00, 1.0),
             (0x0001, 2_f64.powi(-24)),

@@ -298,7 +298,7 @@ pub(crate) fn native(bits: u64, size: usize) -> Vec<u8> {
 }
 
 /// Bits of an element, or of a component of one, in native byte order.
-fn unsigned(bytes: &[u8]) -> u64 {
+pub(crate) fn unsigned(bytes: &[u8]) -> u64 {
     let fold = |bits: u64, &byte: &u8| bits << 8 | u64::from(byte);
     if cfg!(target_endian = "little") {
         bytes.iter().rev().fold(0, fold)

@@ -253,8 +253,8 @@ fn nearest(float: SmallFloat, near: f64, side: Ordering) -> Option<u8> {
     })
 }
 
-/// The value of a small float.
-fn widen(kind: FloatKind, bits: u64) -> f64 {
+/// The value of a float of 16 bits or fewer.
+pub(crate) fn widen(kind: FloatKind, bits: u64) -> f64 {
     #[allow(clippy::cast_possible_truncation)]
     let bits = bits as u16;
     match kind {

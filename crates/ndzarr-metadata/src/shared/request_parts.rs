@@ -180,3 +180,15 @@ pub(crate) fn reversal(ndim: usize) -> Option<CodecSpec> {
         .into()
     })
 }
+
+/// True for a transpose that reverses the dimensions, however many they are.
+pub(crate) fn is_reversal(config: &CodecConfig) -> bool {
+    matches!(config, CodecConfig::Transpose { order }
+        if order.iter().copied().eq((0..order.len()).rev()))
+}
+
+/// True for a transpose that keeps the order of the dimensions.
+pub(crate) fn is_identity(config: &CodecConfig) -> bool {
+    matches!(config, CodecConfig::Transpose { order }
+        if order.iter().copied().eq(0..order.len()))
+}

@@ -350,16 +350,7 @@ fn index_codecs(
 ) -> Result<Vec<CodecSpec>, MetadataError> {
     let Some(value) = configuration.get("index_codecs") else {
         // zarr-python's meaning of an absent list.
-        return Ok(vec![
-            CodecConfig::Bytes {
-                endian: Some(Endian::Little),
-            }
-            .into(),
-            CodecConfig::Crc32c {
-                location: ChecksumLocation::End,
-            }
-            .into(),
-        ]);
+        return Ok(usual_index_codecs());
     };
     let index = index_shape.map(|shape| Input {
         data_type: INDEX_TYPE,
@@ -378,6 +369,20 @@ fn index_codecs(
         )));
     }
     Ok(codecs)
+}
+
+/// The codecs of the index of a shard, unless others are stated.
+pub(crate) fn usual_index_codecs() -> Vec<CodecSpec> {
+    vec![
+        CodecConfig::Bytes {
+            endian: Some(Endian::Little),
+        }
+        .into(),
+        CodecConfig::Crc32c {
+            location: ChecksumLocation::End,
+        }
+        .into(),
+    ]
 }
 
 /// True if the encoded size follows from the decoded one; binding decides for an unknown codec.

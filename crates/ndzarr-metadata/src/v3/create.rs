@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 use ndzarr_model::{
-    ChecksumLocation, ChunkEdges, CodecConfig, CodecSpec, DataType, Endian, KeyEncoding,
-    PayloadBounds, ShardingConfig, VlenConfig,
+    ChunkEdges, CodecConfig, CodecSpec, DataType, Endian, KeyEncoding, PayloadBounds,
+    ShardingConfig, VlenConfig,
 };
 
 use crate::json::{Json, Members, json};
@@ -248,19 +248,10 @@ fn elements(data_type: &DataType, endian: Option<Endian>) -> CodecSpec {
 }
 
 fn shards(chunk_shape: Vec<u64>, codecs: Vec<CodecSpec>, request: &ArrayRequest) -> CodecSpec {
-    let usual = || {
-        vec![
-            CodecConfig::Bytes {
-                endian: Some(Endian::Little),
-            }
-            .into(),
-            CodecConfig::Crc32c {
-                location: ChecksumLocation::End,
-            }
-            .into(),
-        ]
-    };
-    let index_codecs = request.index_codecs.clone().unwrap_or_else(usual);
+    let index_codecs = request
+        .index_codecs
+        .clone()
+        .unwrap_or_else(codecs::usual_index_codecs);
     let index_location = request.index_location;
     CodecConfig::Sharding(Box::new(ShardingConfig {
         chunk_shape,

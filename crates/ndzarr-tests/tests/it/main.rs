@@ -64,6 +64,7 @@ mod data_types;
 mod dense_masks;
 mod dependents;
 mod descriptors;
+mod dotted_names;
 mod draft_scalar;
 mod dropped_documents;
 mod durability;

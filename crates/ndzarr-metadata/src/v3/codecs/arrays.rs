@@ -10,6 +10,7 @@ use crate::MetadataError;
 use crate::json::{Json, as_i128, as_u64};
 use crate::shared::fields::{Fields, Place};
 use crate::shared::fill;
+use crate::shared::request_parts::is_reversal;
 use crate::shared::stage::{Stage, stage};
 use crate::v3::codecs::chain;
 use crate::v3::codecs::flow::Input;
@@ -216,10 +217,6 @@ pub(super) fn n5_default(
     let [first, second, rest @ ..] = codecs.as_slice() else {
         return Err(refuse());
     };
-    let CodecConfig::Transpose { order } = &first.config else {
-        return Err(refuse());
-    };
-    let reverses = order.iter().copied().eq((0..order.len()).rev());
     let is_big = matches!(
         second.config,
         CodecConfig::Bytes {
@@ -229,7 +226,7 @@ pub(super) fn n5_default(
     let is_compressed = rest
         .iter()
         .all(|codec| stage(&codec.config) == Some(Stage::BytesToBytes));
-    if !reverses || !is_big || !is_compressed || rest.len() > 1 {
+    if !is_reversal(&first.config) || !is_big || !is_compressed || rest.len() > 1 {
         return Err(refuse());
     }
     let n5_has_type = input.is_none_or(|input| {

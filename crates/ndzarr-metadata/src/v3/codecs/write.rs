@@ -8,6 +8,7 @@ use ndzarr_model::{
 
 use crate::json::{Json, Members, json, object};
 use crate::shared::fields::{Named, definite};
+use crate::shared::request_parts::is_reversal;
 use crate::shared::stage::{Stage, stage};
 use crate::shared::{fill, numcodecs};
 use crate::v3::codecs::{INDEX_TYPE, encoded_type};
@@ -23,10 +24,7 @@ pub(crate) fn list(codecs: &[CodecSpec], data_type: &DataType) -> Vec<Json<'stat
     let mut values = Vec::with_capacity(codecs.len());
     for (i, codec) in codecs.iter().enumerate() {
         let next = codecs.get(i + 1).map(|codec| &codec.config);
-        if let (CodecConfig::Transpose { order }, Some(CodecConfig::N5Block(_))) =
-            (&codec.config, next)
-            && order.iter().copied().eq((0..order.len()).rev())
-        {
+        if is_reversal(&codec.config) && matches!(next, Some(CodecConfig::N5Block(_))) {
             // `n5_default` stands for both.
             continue;
         }
@@ -34,14 +32,15 @@ pub(crate) fn list(codecs: &[CodecSpec], data_type: &DataType) -> Vec<Json<'stat
             Some(CodecConfig::Transpose { order }) => Some(order.len()),
             _ => None,
         };
-        // The output of a compressor is bytes to the next codec.
+        // The output of a compressor, or of an N5 block, is bytes to the next codec.
         let elem_size = if is_bytes {
             1
         } else {
             data_type.elem_size().unwrap_or(1)
         };
         values.push(one(&codec.config, &data_type, elem_size, ndim));
-        is_bytes |= stage(&codec.config) == Some(Stage::BytesToBytes);
+        is_bytes |= stage(&codec.config) == Some(Stage::BytesToBytes)
+            || matches!(codec.config, CodecConfig::N5Block(_));
         data_type = encoded_type(&codec.config, &data_type);
     }
     values
@@ -71,11 +70,10 @@ pub(crate) fn check_writable(codecs: &[CodecSpec]) -> Result<(), String> {
         }
         match &codec.config {
             CodecConfig::N5Block(block) => {
-                let reversed = i.checked_sub(1).is_some_and(|i| {
-                    matches!(&codecs[i].config, CodecConfig::Transpose { order }
-                        if order.iter().copied().eq((0..order.len()).rev()))
-                });
-                if !reversed {
+                let is_reversed = codecs[..i]
+                    .last()
+                    .is_some_and(|codec| is_reversal(&codec.config));
+                if !is_reversed {
                     return Err(
                         "an N5 block without reversed dimensions cannot be expressed".to_owned(),
                     );
@@ -313,7 +311,7 @@ fn n5_block(
 }
 
 /// The compression of a block as `n5_default` states it.
-pub(super) fn n5_compression(block: &N5BlockConfig) -> Option<CodecSpec> {
+fn n5_compression(block: &N5BlockConfig) -> Option<CodecSpec> {
     block.compression.as_ref().map(|codec| match &codec.config {
         CodecConfig::N5Gzip {
             level,
