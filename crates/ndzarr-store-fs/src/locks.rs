@@ -5,6 +5,7 @@ mod lease;
 pub(crate) mod lock_error;
 mod lock_file;
 mod owner;
+pub(crate) mod pauses;
 pub(crate) mod renewal;
 
 use std::ffi::{OsStr, OsString};
@@ -18,14 +19,14 @@ use ndzarr_store::Wait;
 
 use crate::locks::file_lock::{FileLock, LocalLock, State};
 use crate::locks::lease::Lease;
-use crate::locks::lock_error::{Shadowed, TooLong};
+use crate::locks::lock_error::Shadowed;
 use crate::locks::lock_file::{Found, Watched, give_up, set_aside};
+use crate::locks::pauses::{LONGEST_PAUSE, Pauses};
 use crate::names::lock_names::{LOCK_SUFFIX, has_lock_suffix, lock_path, temporary_path};
 use crate::system::devices::Devices;
 use crate::system::file_system::{FileSystem, Locking};
 use crate::system::os_error::{
-    blame_leases, is_gone, is_in_use, is_lost, is_not_found, is_refusal, is_unsupported,
-    never_locks,
+    blame_leases, cannot_lock, is_gone, is_in_use, is_lost, is_not_found, is_refusal, never_locks,
 };
 use crate::system::stat::Stat;
 use crate::system::syscalls::part::OWNER_BYTES;
@@ -51,8 +52,8 @@ enum Attempt {
     Busy(Option<String>),
     /// The lock file went away in the meantime.
     Again,
-    /// The same, or it had gone before, and this system only remembers its name: Linux does, of
-    /// SMB, for as long as it caches attributes.
+    /// The lock file went away, or was already gone and the system still remembers its name: Linux
+    /// does, of SMB, for as long as it caches attributes.
     Gone,
     /// It may have gone away in the meantime.
     Refused(io::Error),
@@ -67,10 +68,6 @@ struct Opened {
     /// Its name, if its folder lists it in another spelling.
     other_name: Option<OsString>,
 }
-
-/// Pauses between attempts: they begin short and double.
-const FIRST_PAUSE: Duration = Duration::from_micros(50);
-const LONGEST_PAUSE: Duration = Duration::from_millis(5);
 
 /// The number of times in a row that creating a lock file that does not exist may be refused like
 /// this. On Windows its name is taken until every waiting writer has closed it; on SMB, whose
@@ -123,7 +120,7 @@ impl Locks {
     /// Takes the lock of the file at `path`, whose folder must exist.
     ///
     /// # Errors
-    /// The wait timed out: [`TooLong`].
+    /// The wait timed out: [`TooLong`](crate::locks::lock_error::TooLong).
     pub(crate) fn take(&self, path: &Path, wait: Wait<'_>) -> io::Result<Take> {
         let path = lock_path(path);
         // Windows reports a missing folder for such a name.
@@ -137,8 +134,7 @@ impl Locks {
                 "the name of its lock file would be too long",
             ));
         }
-        let start = self.sys.now();
-        let mut pause = FIRST_PAUSE;
+        let mut pauses = Pauses::new(&*self.sys, wait, self.timeout);
         let mut refused = 0;
         let mut was_gone = false;
         loop {
@@ -157,32 +153,15 @@ impl Locks {
                 Attempt::Refused(e) if refused >= max_refused(&e) => return Err(blame_leases(e)),
                 Attempt::Refused(_) => {
                     refused += 1;
-                    self.sys.pause(pause);
-                    pause = (pause * 2).min(LONGEST_PAUSE);
+                    pauses.pause(LONGEST_PAUSE);
                     continue;
                 }
                 Attempt::Busy(holder) => holder,
             };
             refused = 0;
-            match wait {
-                Wait::Block => {}
-                Wait::While(goes_on) if goes_on() => {}
-                Wait::Try | Wait::While(_) => return Ok(Take::Busy),
+            if !pauses.wait_for(&path, holder)? {
+                return Ok(Take::Busy);
             }
-            let waited = self.sys.now().saturating_sub(start);
-            let left = self
-                .timeout
-                .map_or(pause, |limit| limit.saturating_sub(waited));
-            if left.is_zero() {
-                return Err(TooLong {
-                    lock: path,
-                    waited,
-                    holder,
-                }
-                .into());
-            }
-            self.sys.pause(pause.min(left));
-            pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
 
@@ -240,7 +219,7 @@ impl Locks {
         match locked {
             Ok(false) => return Ok(Attempt::Busy(None)),
             Err(e) if is_gone(&e) => return Ok(Attempt::Again),
-            Err(e) if !is_unsupported(&e) => {
+            Err(e) if !cannot_lock(&e) => {
                 return give_up(sys, path, &file, e).map(|()| Attempt::Again);
             }
             _ => {}
@@ -349,7 +328,7 @@ impl Locks {
         match locked {
             Ok(true) => {}
             Ok(false) => return Ok(Attempt::Busy(None)),
-            Err(e) if is_unsupported(&e) => {
+            Err(e) if cannot_lock(&e) => {
                 // Where locking is impossible, the file is not needed. But ENOLCK may be a
                 // temporary shortage, and another writer may hold the lock by now.
                 if never_locks(&e) {
@@ -443,7 +422,7 @@ impl Locks {
             // cannot be locked, of any process.
             None if file_system.locking() == Locking::Local => {
                 match again(|| self.sys.lock_to_read(&found.file, Part::Whole)) {
-                    Err(e) if is_unsupported(&e) => false,
+                    Err(e) if cannot_lock(&e) => false,
                     locked => locked?,
                 }
             }
@@ -455,7 +434,7 @@ impl Locks {
     /// True if a part of the file is unlocked on this host, as far as files can be locked.
     fn can_lock(&self, file: &File, part: Part) -> io::Result<bool> {
         match again(|| self.sys.lock_to_read(file, part)) {
-            Err(e) if is_unsupported(&e) => Ok(true),
+            Err(e) if cannot_lock(&e) => Ok(true),
             locked => locked,
         }
     }

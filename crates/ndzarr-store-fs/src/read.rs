@@ -222,7 +222,7 @@ impl FsStore {
     pub(crate) fn time_of_next(&self, path: &Path) -> Option<SystemTime> {
         let old = self
             .devices
-            .keep_open()
+            .any_keeps_open_files()
             .then(|| again(|| self.sys.stat(path)).ok())
             .flatten()?;
         Identity::of(&old).next_time()

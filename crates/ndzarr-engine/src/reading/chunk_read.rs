@@ -68,7 +68,7 @@ enum Requested {
 }
 
 /// How often a value may be replaced during one read.
-const MAX_ATTEMPTS: u32 = 64;
+pub(crate) const MAX_ATTEMPTS: u32 = 64;
 
 impl ChunkRead {
     /// A read of `want`, a region relative to the first element of the chunk.
@@ -84,7 +84,7 @@ impl ChunkRead {
 
     /// A read of only these elements of a region. They are those that the tile wants, see
     /// [`Tile::picked`].
-    pub fn with_picked(
+    pub(crate) fn with_picked(
         array: &ChunkedArray,
         key: Key,
         chunk: &[u64],
@@ -169,13 +169,20 @@ impl ChunkRead {
     }
 
     /// From now on, broken parts count as missing, and [`take_broken`](Self::take_broken) lists
-    /// them. For values whose codecs fail, use [`Job::run_or_fill`](crate::Job::run_or_fill).
-    pub fn fill_broken(&mut self) {
+    /// them.
+    pub(crate) fn fill_broken(&mut self) {
         self.damage.get_or_insert_default();
     }
 
+    /// True if broken parts were found that will be filled.
+    pub(crate) fn has_broken(&self) -> bool {
+        self.damage
+            .as_ref()
+            .is_some_and(|broken| !broken.is_empty())
+    }
+
     /// The broken parts found so far.
-    pub fn take_broken(&mut self) -> Vec<Broken> {
+    pub(crate) fn take_broken(&mut self) -> Vec<Broken> {
         self.damage.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
@@ -324,7 +331,7 @@ impl ChunkRead {
     ///
     /// # Errors
     /// The given one, unless broken values are filled and it is about one.
-    pub fn supply_error(&mut self, error: StoreError) -> Result<(), EngineCause> {
+    pub(crate) fn supply_error(&mut self, error: StoreError) -> Result<(), EngineCause> {
         self.cached = None;
         self.requested = Requested::Nothing;
         self.root.give_up(error.into(), &mut self.damage)

@@ -40,18 +40,6 @@ impl<'t> Job<'t> {
         self.attempt(workspace).map_err(|cause| self.within(cause))
     }
 
-    /// Fills its part of the output. A broken value becomes the fill value, and is returned.
-    ///
-    /// # Errors
-    /// The configuration does not fit; the tile's type does not allow the fill value.
-    pub fn run_or_fill(mut self, workspace: &mut Workspace) -> Result<Option<Broken>, EngineCause> {
-        match self.attempt(workspace) {
-            Ok(()) => Ok(None),
-            Err(cause) if cause.is_corrupt() => self.fill_over(cause).map(Some),
-            Err(cause) => Err(self.within(cause)),
-        }
-    }
-
     /// Names the inner chunk in an error, if the job decodes one.
     pub(crate) fn within(&self, cause: EngineCause) -> EngineCause {
         cause.within(&self.wanted.inner_chunk)

@@ -198,8 +198,8 @@ impl<I: Io> Call<'_, I> {
         {
             return Ok(());
         }
-        let merging = io.merging();
-        let mut read = ChunkRead::with_picked(array, key, &opened.chunk, (want, picked), merging);
+        let mut read =
+            ChunkRead::with_picked(array, key, &opened.chunk, (want, picked), io.merging());
         let place = || self.at(&opened.chunk);
         let damage = OnDamage::new(&options.damaged, &place, &|| Ok(None));
         if damage.is_filled() {
@@ -207,20 +207,49 @@ impl<I: Io> Call<'_, I> {
         }
         let reread = Reread::new(io.blocking(), options.cancel.as_ref());
         let pin = loop {
-            if let Some(bytes) = merging.piece
+            let pin = self
+                .fetch_parts(&mut read, &reread, &opened.chunk, &mut opened.share)
+                .await?;
+            // What is to be filled may be a value that another program is writing.
+            if !read.has_broken() || !reread.is_due(read.key(), read.pin())? {
+                break pin;
+            }
+            with_workspace(|workspace| read.supply(Fetched::Changed, workspace))?;
+        };
+        read.keep_found(array);
+        damage.report(read.take_broken());
+        opened.late = pin.map(|pin| (read.key().clone(), pin));
+        opened.read = Some(read);
+        Ok(())
+    }
+
+    /// Fetches what a read asks for, up to what it leaves to its jobs: that is then fetched with
+    /// the pin.
+    async fn fetch_parts(
+        &self,
+        read: &mut ChunkRead,
+        reread: &Reread<'_>,
+        chunk: &[u64],
+        share: &mut Option<Shares>,
+    ) -> Result<Option<Pin>, EngineCause> {
+        let Self {
+            array, io, options, ..
+        } = self;
+        loop {
+            if let Some(bytes) = io.merging().piece
                 && let Some(pin) = read.postpone(bytes)?
             {
-                break Some(pin);
+                return Ok(Some(pin));
             }
             let ReadStep::Fetch(fetch) = read.step()? else {
-                break None;
+                return Ok(None);
             };
             // The share of the last round is returned first, so that no read waits for itself.
-            opened.share = None;
-            opened.share = io.share(|| expected_bytes(&read, &fetch)).await;
+            *share = None;
+            *share = io.share(|| expected_bytes(read, &fetch)).await;
             let supplied = match io.fetch(&fetch).await.or_else(StoreError::or_missing) {
                 Ok(fetched) => {
-                    array.presence().note(&fetched, &opened.chunk);
+                    array.presence().note(&fetched, chunk);
                     with_workspace(|workspace| read.supply(fetched, workspace))
                 }
                 Err(error) => read.supply_error(error),
@@ -232,12 +261,7 @@ impl<I: Io> Call<'_, I> {
                 supplied => supplied?,
             }
             check_cancel(options.cancel.as_ref())?;
-        };
-        read.keep_found(array);
-        damage.report(read.take_broken());
-        opened.late = pin.map(|pin| (read.key().clone(), pin));
-        opened.read = Some(read);
-        Ok(())
+        }
     }
 
     fn jobs<'r, 't>(

@@ -62,7 +62,8 @@ impl<'r> Reread<'r> {
             want: Want::Whole { limit },
         };
         Ok(Some(match with_files(|| store.fetch(&fetch))? {
-            Fetched::Missing | Fetched::Changed => Content::Missing,
+            Fetched::Missing => Content::Missing,
+            Fetched::Changed => return Err(EngineCause::KeepsChanging),
             Fetched::Parts { pin, parts, .. } => {
                 self.last.lock().unwrap_or_else(PoisonError::into_inner).pin = Some(pin);
                 Content::Whole(first_part(parts)?)

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::num::NonZeroUsize;
 use std::ops::Range;
+use std::panic::resume_unwind;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ndzarr_pool::{Stay, available, gives_way, share};
@@ -56,6 +57,9 @@ pub(crate) fn for_each<S: Sequence, E: Send>(
 
 /// Runs `each` on all items, taken one by one, on separate threads: for work that mostly waits and
 /// would keep the pool from computing. The first error stops the rest.
+///
+/// # Panics
+/// With a panic of `each`, after all threads have ended.
 pub(crate) fn for_each_waiting<S: Sequence, E: Send>(
     items: S,
     threads: usize,
@@ -64,14 +68,22 @@ pub(crate) fn for_each_waiting<S: Sequence, E: Send>(
     let threads = threads.min(items.len());
     let queue = Queue::of_stretches(items, 1);
     std::thread::scope(|scope| {
+        let mut others = Vec::new();
         for i in 1..threads {
             let thread = std::thread::Builder::new().name(format!("ndzarr-waiting-{i}"));
-            if thread.spawn_scoped(scope, || queue.work(0, &each)).is_err() {
+            let Ok(other) = thread.spawn_scoped(scope, || queue.work(0, &each)) else {
                 // The system allows no more threads.
                 break;
-            }
+            };
+            others.push(other);
         }
         queue.work(0, &each);
+        for other in others {
+            // The scope would replace the panic of an unjoined thread by its own.
+            if let Err(panic) = other.join() {
+                resume_unwind(panic);
+            }
+        }
     });
     queue.result()
 }

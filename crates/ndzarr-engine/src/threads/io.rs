@@ -24,6 +24,14 @@ use crate::{EngineCause, EngineError, Source};
 /// Bytes in flight: of a call, and of all calls that share the limit.
 pub(crate) type Shares = (Share, Option<Share>);
 
+/// What [`Io::list`] finds below a prefix.
+pub(crate) struct Below {
+    /// Whole keys.
+    pub(crate) keys: Vec<String>,
+    /// The last segments of the folders that contain the other keys.
+    pub(crate) folders: Vec<String>,
+}
+
 /// Requests to a store, and computations. A type parameter of the data path, so that nothing is
 /// boxed for a store with blocking calls. Every future declares that it is [`Send`], so that the
 /// compiler can prove it for the data path, whatever the store.
@@ -70,11 +78,7 @@ pub(crate) trait Io: Sync {
         only_if: Precondition,
     ) -> impl Future<Output = Result<Put, EngineCause>> + Send;
 
-    /// Keys below a prefix, and the names of the folders there that contain the others.
-    fn list(
-        &self,
-        prefix: &Prefix,
-    ) -> impl Future<Output = Result<(Vec<String>, Vec<String>), StoreError>> + Send;
+    fn list(&self, prefix: &Prefix) -> impl Future<Output = Result<Below, StoreError>> + Send;
 
     /// The number of chunks in progress at once.
     fn lanes(&self) -> usize;

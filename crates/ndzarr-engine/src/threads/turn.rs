@@ -18,6 +18,34 @@ pub(crate) enum Patience {
     Wait,
 }
 
+impl Patience {
+    fn wait<'w>(self, goes_on: &'w (dyn Fn() -> bool + Sync)) -> Wait<'w> {
+        match self {
+            Self::Try => Wait::Try,
+            Self::Wait => Wait::While(goes_on),
+        }
+    }
+
+    /// Accepts that a lock is taken, at the end of an attempt.
+    ///
+    /// # Errors
+    /// It was to be waited for: the store does not keep its promise.
+    fn accept_busy(self, key: &Key) -> Result<(), EngineCause> {
+        match self {
+            Self::Try => Ok(()),
+            Self::Wait => {
+                let what = "the store does not wait for a lock".to_owned();
+                Err(StoreError::Other {
+                    action: "lock",
+                    key: key.to_string(),
+                    what,
+                }
+                .into())
+            }
+        }
+    }
+}
+
 /// A writer's turn: holds the lock of a key until its work is stopped.
 ///
 /// Publishing takes the lock itself, and [`Cancel::cancel`] takes it away. So stopped work can
@@ -30,6 +58,7 @@ pub(crate) struct Turn {
 /// The result of [`Turn::take`].
 pub(crate) enum Taken {
     Turn(Turn),
+    /// Another writer holds the lock: the end of an attempt, never of a wait.
     Busy,
     /// The store has no locks.
     Unsupported,
@@ -43,16 +72,12 @@ impl Turn {
         cancel: Option<&Cancel>,
     ) -> Result<Taken, EngineCause> {
         let goes_on = || check_cancel(cancel).is_ok();
-        let wait = match patience {
-            Patience::Try => Wait::Try,
-            Patience::Wait => Wait::While(&goes_on),
-        };
-        match with_files(|| store.lock(key, wait))? {
+        match with_files(|| store.lock(key, patience.wait(&goes_on)))? {
             Locked::Held(lock) => Self::of(lock, cancel).map(Taken::Turn),
             Locked::Unsupported => Ok(Taken::Unsupported),
             Locked::Busy => {
                 check_cancel(cancel)?;
-                Ok(Taken::Busy)
+                patience.accept_busy(key).map(|()| Taken::Busy)
             }
         }
     }
@@ -69,18 +94,22 @@ impl Turn {
         Ok(turn)
     }
 
-    /// Also keeps out programs that lock the value itself; `false` if one of them has it.
-    pub(crate) fn lock_value(&mut self, patience: Patience) -> Result<bool, EngineCause> {
+    /// Also keeps out programs that lock the value itself; `false` if one of them has it, at the
+    /// end of an attempt. `key` is that of the turn.
+    pub(crate) fn lock_value(
+        &mut self,
+        key: &Key,
+        patience: Patience,
+    ) -> Result<bool, EngineCause> {
         let cancel = self.cancel.clone();
         let goes_on = || check_cancel(cancel.as_ref()).is_ok();
-        let wait = match patience {
-            Patience::Try => Wait::Try,
-            Patience::Wait => Wait::While(&goes_on),
-        };
         let is_held = self
             .lock
-            .with(|lock| with_files(|| lock.lock_value(wait)))?;
+            .with(|lock| with_files(|| lock.lock_value(patience.wait(&goes_on))))?;
         check_cancel(cancel.as_ref())?;
+        if !is_held {
+            patience.accept_busy(key)?;
+        }
         Ok(is_held)
     }
 

@@ -144,7 +144,8 @@ impl ChunkWrite {
     pub(crate) fn supply(&mut self, fetched: Fetched) -> Result<(), EngineCause> {
         self.old = match fetched {
             Fetched::Missing => Old::Absent,
-            Fetched::Changed => Old::Unknown,
+            // Of a fetch that names no state, it says nothing about the value.
+            Fetched::Changed => return Err(EngineCause::KeepsChanging),
             Fetched::Parts { pin, parts, .. } => Old::Value(
                 pin,
                 parts.into_iter().next().ok_or_else(|| no_part(&self.key))?,
@@ -311,8 +312,10 @@ impl ChunkWrite {
     ) -> Result<(OldShard, Option<ShardIndex>), EngineCause> {
         let shape = self.job.chain.stored(&self.job.shape);
         let want = index_want(&sharding.layout(&shape));
-        let Fetched::Parts { pin, size, parts } = turn.fetch(Of::Any, want)? else {
-            return Ok((OldShard::None, None));
+        let (pin, size, parts) = match turn.fetch(Of::Any, want)? {
+            Fetched::Missing => return Ok((OldShard::None, None)),
+            Fetched::Changed => return Err(EngineCause::KeepsChanging),
+            Fetched::Parts { pin, size, parts } => (pin, size, parts),
         };
         let encoded = first_part(parts)?;
         let index =

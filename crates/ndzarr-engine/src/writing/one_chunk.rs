@@ -66,7 +66,7 @@ async fn write_once<I: Io>(
     if merges
         && write.is_block()
         && let Some(turn) = &mut turn
-        && !turn.lock_value(patience)?
+        && !turn.lock_value(&write.key, patience)?
     {
         return Ok(Written::Busy);
     }

@@ -10,7 +10,7 @@ use ndzarr_store::{AsyncStore, Key, Precondition, Prefix, Store, StoreError};
 use self::plan::{ShrinkPlan, Task};
 use crate::cache::with_files;
 use crate::threads::cancel::check_cancel;
-use crate::threads::io::{AsyncIo, BlockingIo, Io, in_turns, now};
+use crate::threads::io::{AsyncIo, Below, BlockingIo, Io, in_turns, now};
 use crate::threads::turn::{Patience, Taken, Turn};
 use crate::writing::chunk_write::ChunkWrite;
 use crate::writing::lost_lock::repeat_if_lock_lost;
@@ -196,7 +196,7 @@ async fn erase<I: Io>(
 }
 
 /// The tasks of a plan, some thousand at a time, so that memory does not grow with the number of
-/// chunks.
+/// chunks, except in an asynchronous store: it lists all keys at once.
 struct Tasks<'a> {
     plan: &'a ShrinkPlan<'a>,
     array: &'a ChunkedArray,
@@ -234,7 +234,7 @@ impl<'a> Tasks<'a> {
                         break;
                     };
                     match io.list(&prefix).await {
-                        Ok((keys, folders)) => {
+                        Ok(Below { keys, folders }) => {
                             batch.extend(
                                 keys.iter()
                                     .filter_map(|key| self.plan.task(index(self.array, key)?)),

@@ -8,7 +8,7 @@ use ndzarr_store::{Prefix, StoreError, Wait};
 use crate::FsStore;
 use crate::locks::Take;
 use crate::names::key_path::of_prefix;
-use crate::names::lock_names::{LOCK_SUFFIX, is_temporary_of};
+use crate::names::lock_names::{LOCK_SUFFIX, target_of_temporary};
 use crate::system::os_error::is_absent;
 use crate::system::syscalls::again;
 
@@ -28,7 +28,7 @@ impl Leftover {
     pub fn key(&self) -> Option<&str> {
         let of = self.path.strip_suffix(LOCK_SUFFIX)?;
         let name = of.rsplit('/').next().unwrap_or(of);
-        let key = is_temporary_of(name).unwrap_or(name);
+        let key = target_of_temporary(name).unwrap_or(name);
         of.get(..of.len() - (name.len() - key.len()))
             .filter(|_| !key.is_empty())
     }

@@ -80,7 +80,7 @@ impl Held {
 
     /// Ends its renewal.
     pub(crate) fn forget(self: &Arc<Self>) {
-        let mut state = held(&self.renewals.state);
+        let mut state = lock(&self.renewals.state);
         state.held.retain(|other| !Arc::ptr_eq(other, self));
     }
 
@@ -98,7 +98,7 @@ impl Held {
     }
 
     fn since_renewal(&self) -> Duration {
-        self.sys.now().saturating_sub(held(&self.renewed).at)
+        self.sys.now().saturating_sub(lock(&self.renewed).at)
     }
 
     /// Checks that the lock file still has the mark.
@@ -131,11 +131,11 @@ impl Held {
             return Ok(());
         }
         let at = self.sys.now();
-        let time = SystemTime::now().max(held(&self.renewed).time + STEP);
+        let time = SystemTime::now().max(lock(&self.renewed).time + STEP);
         // Nothing is written to it: it may have become a value by now, of a program that does not
         // know this protocol.
         again(|| self.sys.touch(&found.file, time))?;
-        *held(&self.renewed) = Renewed { at, time };
+        *lock(&self.renewed) = Renewed { at, time };
         Ok(())
     }
 
@@ -195,15 +195,15 @@ enum Thread {
     Runs(Instant),
 }
 
-fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The lock of this lock file, if this process holds it.
 pub(crate) fn held_by_this_process(path: &Path) -> Option<Arc<Held>> {
-    let of_devices = held(Renewals::of_this_process()).clone();
+    let of_devices = lock(Renewals::of_this_process()).clone();
     of_devices.iter().find_map(|(_, renewals)| {
-        held(&renewals.state)
+        lock(&renewals.state)
             .held
             .iter()
             .find(|held| held.path == path)
@@ -218,7 +218,7 @@ impl Renewals {
     }
 
     fn on(device: Device) -> Arc<Self> {
-        let mut of_devices = held(Self::of_this_process());
+        let mut of_devices = lock(Self::of_this_process());
         if let Some((_, renewals)) = of_devices.iter().find(|(other, _)| *other == device) {
             return renewals.clone();
         }
@@ -227,10 +227,10 @@ impl Renewals {
         renewals
     }
 
-    fn add(self: &Arc<Self>, lock: Arc<Held>) {
-        let mut state = held(&self.state);
-        let due = Instant::now() + lock.lease / RENEWALS;
-        state.held.push(lock);
+    fn add(self: &Arc<Self>, held: Arc<Held>) {
+        let mut state = lock(&self.state);
+        let due = Instant::now() + held.lease / RENEWALS;
+        state.held.push(held);
         match state.thread {
             // Usually all have the same lease, and the thread wakes up early enough.
             Thread::Runs(until) if until <= due => {}
@@ -250,7 +250,7 @@ impl Renewals {
     /// another one.
     fn renew_all(&self) {
         let _running = Running(self);
-        let mut state = held(&self.state);
+        let mut state = lock(&self.state);
         loop {
             let locks = state.held.clone();
             if locks.is_empty() {
@@ -265,7 +265,7 @@ impl Renewals {
                 .map(|lock| lock.renew_in_time())
                 .min()
                 .unwrap_or(Duration::from_secs(1));
-            state = held(&self.state);
+            state = lock(&self.state);
             state.thread = Thread::Runs(Instant::now() + next);
             state = match self.changed.wait_timeout(state, next) {
                 Ok((state, _)) => state,
@@ -281,7 +281,7 @@ struct Running<'r>(&'r Renewals);
 impl Drop for Running<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
-            held(&self.0.state).thread = Thread::None;
+            lock(&self.0.state).thread = Thread::None;
         }
     }
 }

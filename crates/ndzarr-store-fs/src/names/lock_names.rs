@@ -35,7 +35,7 @@ pub(crate) fn temporary_path(lock: &Path, mark: &str) -> PathBuf {
 
 /// The name of the file that a temporary is for; `name` is that of the temporary, without the
 /// suffix of lock files.
-pub(crate) fn is_temporary_of(name: &str) -> Option<&str> {
+pub(crate) fn target_of_temporary(name: &str) -> Option<&str> {
     let without_mark = name
         .rsplit_once('.')
         .filter(|(_, mark)| is_mark(mark))

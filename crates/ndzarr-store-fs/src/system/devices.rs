@@ -83,7 +83,7 @@ impl Devices {
     }
 
     /// True if a file on a device was found to stay as long as it is open.
-    pub(crate) fn keep_open(&self) -> bool {
+    pub(crate) fn any_keeps_open_files(&self) -> bool {
         let devices = self.known();
         devices
             .iter()

@@ -5,7 +5,7 @@ use std::io;
 
 use ndzarr_store::PerProcess;
 
-/// Identifies a machine between two boots; `None` if unknown.
+/// Identifies a machine until it is booted again. Texts are empty if unknown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Host {
     pub(crate) boot: String,

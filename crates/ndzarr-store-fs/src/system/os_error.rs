@@ -48,8 +48,8 @@ pub(crate) fn never_locks(e: &io::Error) -> bool {
         || is_one_of(e, &[windows::INVALID_FUNCTION, windows::NOT_SUPPORTED])
 }
 
-/// True if this error means that the system cannot lock, at least for the moment: ENOLCK.
-pub(crate) fn is_unsupported(e: &io::Error) -> bool {
+/// True if the system cannot lock now (ENOLCK) or ever ([`never_locks`]).
+pub(crate) fn cannot_lock(e: &io::Error) -> bool {
     #[cfg(unix)]
     if e.raw_os_error() == Some(rustix::io::Errno::NOLCK.raw_os_error()) {
         return true;

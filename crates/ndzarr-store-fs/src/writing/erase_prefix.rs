@@ -12,7 +12,7 @@ use crate::FsStore;
 use crate::locks::Take;
 use crate::locks::lock_error::{TooLong, failure, waited_for};
 use crate::names::key_path::of_prefix;
-use crate::names::lock_names::{LOCK_SUFFIX, is_removed, is_temporary_of, lock_path};
+use crate::names::lock_names::{LOCK_SUFFIX, is_removed, lock_path, target_of_temporary};
 use crate::system::os_error::{is_absent, is_in_use};
 use crate::system::syscalls::{again, once_closed, once_free};
 
@@ -165,7 +165,7 @@ impl Erasure<'_> {
             return absent_is_fine(removed);
         }
         let value = path.with_file_name(of);
-        match is_temporary_of(of) {
+        match target_of_temporary(of) {
             // Its writer may work on it for long, but cannot publish it any more: that needs the
             // same lock.
             Some(key) if !value.exists() => self.under_lock(&path.with_file_name(key), || {

@@ -38,7 +38,13 @@ impl FsStore {
                 Err(e) => last = Some(e),
                 Ok(0) => {}
                 // Assigns only the field: dropping the whole value would remove the folders.
-                Ok(levels) => made.0 = Some((self.clone(), path.to_owned(), levels)),
+                Ok(levels) => {
+                    made.0 = Some(Made {
+                        store: self.clone(),
+                        path: path.to_owned(),
+                        levels,
+                    });
+                }
             }
         }
         Err(last.unwrap_or_else(|| io::Error::other("its folder is removed again and again")))
@@ -135,7 +141,15 @@ impl FsStore {
 
 /// Folders that were created for a path in them. Dropping it removes the empty ones.
 #[derive(Debug, Default)]
-pub(crate) struct MadeFolders(Option<(FsStore, PathBuf, usize)>);
+pub(crate) struct MadeFolders(Option<Made>);
+
+#[derive(Debug)]
+struct Made {
+    store: FsStore,
+    path: PathBuf,
+    /// How many of the folders above it were created.
+    levels: usize,
+}
 
 impl MadeFolders {
     /// Keeps them, because a value in them exists.
@@ -146,8 +160,8 @@ impl MadeFolders {
 
 impl Drop for MadeFolders {
     fn drop(&mut self) {
-        if let Some((store, path, levels)) = &self.0 {
-            store.prune(path, *levels);
+        if let Some(made) = &self.0 {
+            made.store.prune(&made.path, made.levels);
         }
     }
 }

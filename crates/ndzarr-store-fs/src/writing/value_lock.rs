@@ -11,10 +11,11 @@ use std::time::Duration;
 use ndzarr_store::{Key, Pin, StoreError, Wait};
 
 use crate::FsStore;
-use crate::locks::lock_error::{TooLong, failure};
+use crate::locks::lock_error::failure;
+use crate::locks::pauses::{FIRST_PAUSE, LONGEST_PAUSE, Pauses};
 use crate::names::lock_names::lock_path;
 use crate::system::identity::Identity;
-use crate::system::os_error::{is_absent, is_gone, is_lost, is_unsupported};
+use crate::system::os_error::{cannot_lock, is_absent, is_gone, is_lost};
 use crate::system::syscalls::{Part, Syscalls, again};
 
 /// A value that no program that locks it can write.
@@ -41,9 +42,6 @@ const READERS_LIMIT: Duration = Duration::from_secs(10);
 /// How long a program that was waiting for the lock of a value gets to write it.
 const MOMENT: Duration = Duration::from_millis(250);
 
-const FIRST_PAUSE: Duration = Duration::from_micros(50);
-const LONGEST_PAUSE: Duration = Duration::from_millis(5);
-
 /// How often a value is opened again because its open file was lost, before that is an error.
 const MAX_LOST: u32 = 8;
 
@@ -62,9 +60,7 @@ impl FsStore {
         if !cfg!(any(target_os = "linux", target_os = "android")) {
             return Ok(TakeValue::None);
         }
-        let sys = &*self.sys;
-        let start = sys.now();
-        let mut pause = FIRST_PAUSE;
+        let mut pauses = Pauses::new(&*self.sys, wait, limit);
         let mut n_lost = 0;
         loop {
             match self.try_to_lock_value(path) {
@@ -75,24 +71,9 @@ impl FsStore {
                 Err(e) if n_lost < MAX_LOST && (is_gone(&e) || is_lost(&e)) => n_lost += 1,
                 Err(e) => return Err(e),
             }
-            match wait {
-                Wait::Block => {}
-                Wait::While(goes_on) if goes_on() => {}
-                Wait::Try | Wait::While(_) => return Ok(TakeValue::Busy),
+            if !pauses.wait_for(&lock_path(path), Some(HOLDER.to_owned()))? {
+                return Ok(TakeValue::Busy);
             }
-            let waited = sys.now().saturating_sub(start);
-            let left = limit.map_or(pause, |limit| limit.saturating_sub(waited));
-            if left.is_zero() {
-                let holder = Some(HOLDER.to_owned());
-                return Err(TooLong {
-                    lock: lock_path(path),
-                    waited,
-                    holder,
-                }
-                .into());
-            }
-            sys.pause(pause.min(left));
-            pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
 
@@ -106,7 +87,7 @@ impl FsStore {
         match again(|| sys.lock_to_read(&file, Part::Whole)) {
             Ok(true) => {}
             Ok(false) => return Ok(Some(TakeValue::Busy)),
-            Err(e) if is_unsupported(&e) => return Ok(Some(TakeValue::None)),
+            Err(e) if cannot_lock(&e) => return Ok(Some(TakeValue::None)),
             Err(e) => return Err(e),
         }
         let lock = ValueLock {

@@ -73,12 +73,7 @@ impl FsStore {
         let path = self.path_to_write(key)?;
         // Erasing an absent value changes nothing, so it needs neither a lock nor a folder for one.
         if self.current_entry(key, &path)?.is_none() && self.knows_what_is_absent(&path) {
-            let conflict = matches!(only_if, Precondition::Current(_));
-            return Ok(if conflict {
-                Put::Conflict
-            } else {
-                Put::Done(None)
-            });
+            return Ok(erased_absent(only_if));
         }
         match self
             .locks
@@ -99,14 +94,7 @@ impl FsStore {
                 ))
                 .erase()?;
             }
-            Take::NoFolder => {
-                let conflict = matches!(only_if, Precondition::Current(_));
-                return Ok(if conflict {
-                    Put::Conflict
-                } else {
-                    Put::Done(None)
-                });
-            }
+            Take::NoFolder => return Ok(erased_absent(only_if)),
             Take::Unsupported | Take::Busy if matches!(only_if, Precondition::None) => {
                 self.unlink(key, &path)?;
                 self.prune_above(&path);
@@ -215,6 +203,14 @@ impl FsStore {
         self.sync_entry(path)
             .map_err(|e| StoreError::io("sync the folder of", key, e))?;
         Ok(Put::Done(Some(self.pin(Arc::new(file)))))
+    }
+}
+
+/// The outcome of erasing a value that is absent.
+fn erased_absent(only_if: &Precondition) -> Put {
+    match only_if {
+        Precondition::Current(_) => Put::Conflict,
+        Precondition::None | Precondition::Absent => Put::Done(None),
     }
 }
 

@@ -6,11 +6,12 @@ use std::num::NonZeroUsize;
 use std::thread;
 
 use ndarray::{Array1, array};
+use ndzarr::store::{Fetch, Fetched, Key, KeyLock, Locked, Of, Pin, StoreError, Wait, Want};
 use ndzarr::{
     Array, ArrayBuilder, AttributeChange, ConcurrentUpdate, ErrorKind, Format, FsStore, Group,
-    MemoryStore, RunOptions, Storage, asynchronous,
+    MemoryStore, RunOptions, Storage, Store, asynchronous,
 };
-use ndzarr_testkit::PlainStore;
+use ndzarr_testkit::{PlainStore, forward};
 use serde_json::json;
 
 type Outcome = Result<(), Box<dyn Error>>;
@@ -226,5 +227,124 @@ fn both_policies_on_one_shard_come_to_an_end() -> Outcome {
         Ok::<_, ndzarr::Error>(())
     })?;
     assert_eq!(a.read([2048..2049])?, array![39]);
+    Ok(())
+}
+
+/// Another program has the lock of each chunk, or of its value, for ever. The store does not wait
+/// for it.
+#[derive(Debug)]
+struct NeverFree {
+    files: FsStore,
+    of_values: bool,
+}
+
+struct LockedValue(Box<dyn KeyLock>);
+
+impl Store for NeverFree {
+    forward!(files: name, fetch, put, erase, list_dir);
+
+    fn lock(&self, key: &Key, wait: Wait<'_>) -> Result<Locked, StoreError> {
+        if key.as_str().ends_with(".json") {
+            return self.files.lock(key, wait);
+        }
+        if !self.of_values {
+            return Ok(Locked::Busy);
+        }
+        Ok(match self.files.lock(key, wait)? {
+            Locked::Held(lock) => Locked::Held(Box::new(LockedValue(lock))),
+            other => other,
+        })
+    }
+}
+
+impl KeyLock for LockedValue {
+    fn lock_value(&mut self, _: Wait<'_>) -> Result<bool, StoreError> {
+        Ok(false)
+    }
+
+    fn fetch(&mut self, of: Of, want: Want) -> Result<Fetched, StoreError> {
+        self.0.fetch(of, want)
+    }
+
+    fn append(&mut self, part: &[u8]) -> Result<u64, StoreError> {
+        self.0.append(part)
+    }
+
+    fn write_at(&mut self, at: u64, part: &[u8]) -> Result<(), StoreError> {
+        self.0.write_at(at, part)
+    }
+
+    fn publish(self: Box<Self>) -> Result<Pin, StoreError> {
+        self.0.publish()
+    }
+
+    fn erase(self: Box<Self>) -> Result<(), StoreError> {
+        self.0.erase()
+    }
+}
+
+/// Blocks of N5, whose values other programs lock.
+#[test]
+fn a_lock_that_the_store_does_not_wait_for_is_an_error() -> Outcome {
+    for of_values in [false, true] {
+        let folder = tempfile::tempdir()?;
+        let files = FsStore::new(folder.path());
+        let plain = Array::<u16>::builder([8])
+            .chunks([8])
+            .format(Format::N5)
+            .create((&files, "a"))?;
+        plain.write(.., &Array1::from_iter(1..9))?;
+        let a = Array::<u16>::open((Storage::blocking(NeverFree { files, of_values }), "a"))?;
+        let part = array![0, 0, 0];
+        let pooled =
+            ndzarr_store::block_on(asynchronous::Array::from(a.clone()).write([2..5], &part));
+        let mut written = vec![a.write([2..5], &part), pooled];
+        if !of_values {
+            written.push(a.fill(.., 7));
+        }
+        for written in written {
+            let error = written.expect_err("nothing was written");
+            assert_eq!(error.kind(), ErrorKind::Store, "{error:?}");
+            assert_eq!(error.key(), Some("a/0"), "{error:?}");
+        }
+        assert_eq!(plain.read([0..8])?, Array1::from_iter(1..9));
+    }
+    Ok(())
+}
+
+/// Asked for a chunk as it is now, it answers that the chunk has changed.
+#[derive(Debug)]
+struct AlwaysChanged(MemoryStore);
+
+impl Store for AlwaysChanged {
+    forward!(0: name, put, erase, list_dir);
+
+    fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
+        if fetch.key.as_str().starts_with("a/c/") && matches!(fetch.of, Of::Any) {
+            return Ok(Fetched::Changed);
+        }
+        self.0.fetch(fetch)
+    }
+}
+
+#[test]
+fn what_is_kept_of_a_chunk_is_not_lost_to_a_wrong_answer() -> Outcome {
+    let whole = Array::<u16>::builder([8]).chunks([8]);
+    for builder in [whole.clone(), whole.chunks([2]).shards([8])] {
+        let store = MemoryStore::new();
+        let plain = builder.create((&store, "a"))?;
+        plain.write(.., &Array1::from_iter(1..9))?;
+        let a = Array::<u16>::open((Storage::blocking(AlwaysChanged(store)), "a"))?;
+        let mut written = vec![a.write([2..5], &array![0, 0, 0])];
+        if let Ok(writer) = a.shard_writer(&[0]) {
+            writer.write_chunk(&[0], &array![9, 9])?;
+            written.push(writer.finish());
+        }
+        for written in written {
+            let error = written.expect_err("nothing was written");
+            assert_eq!(error.kind(), ErrorKind::Conflict, "{error:?}");
+        }
+        assert_eq!(plain.read([0..8])?, Array1::from_iter(1..9));
+    }
     Ok(())
 }

@@ -1,14 +1,17 @@
 //! Reads that fill broken parts and report them.
 
+use std::fs;
 use std::num::NonZeroUsize;
 
-use ndzarr::ndarray::{Array2, ArrayD};
+use ndzarr::ndarray::{Array2, ArrayD, array};
 use ndzarr::store::StoreError;
 use ndzarr::{
     Array, DamageReport, DamagedChunk, ErrorKind, Format, MemoryStore, RunOptions, Storage,
     asynchronous, codec, s,
 };
 use ndzarr_testkit::{AsyncMemoryStore, Call, FaultStore, Latency, PiecesStore, block_on};
+
+use crate::in_place::CutFiles;
 
 const CALLS: [&str; 5] = [
     "blocking",
@@ -368,4 +371,27 @@ fn failures_of_the_store_are_never_filled() {
         ErrorKind::Store
     );
     assert!(report.take().is_empty());
+}
+
+/// A part of a raw chunk, and a shard: their size and their index are looked at before any codec.
+#[test]
+fn a_value_that_is_being_written_in_place_is_not_damaged() {
+    let plain = Array::<u16>::builder([4]).chunks([4]);
+    for builder in [plain.clone(), plain.chunks([2]).shards([4])] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let files = CutFiles::new(folder.path());
+        let report = DamageReport::new();
+        let a = builder
+            .create((files.storage(), "a"))
+            .expect("is created")
+            .with_options(RunOptions::default().fill_damaged(&report));
+        a.write(.., &array![1, 2, 3, 4]).expect("is written");
+        let path = folder.path().join("a/c/0");
+        let whole = fs::read(&path).expect("it exists");
+        for len in 0..whole.len() {
+            files.cut(&path, &whole[..len], Some(&whole));
+            assert_eq!(a.read([1..3]).expect("reads"), array![2, 3], "{len}");
+            assert!(report.take().is_empty(), "{len}");
+        }
+    }
 }

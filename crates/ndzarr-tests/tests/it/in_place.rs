@@ -34,7 +34,7 @@ type Rest = (PathBuf, Vec<u8>);
 /// A store of files of which another program has cut one. It writes the rest when a caller waits
 /// for it.
 #[derive(Clone, Debug)]
-struct CutFiles {
+pub(crate) struct CutFiles {
     inner: FsStore,
     rest: Arc<Mutex<Option<Rest>>>,
     /// The values that were locked themselves.
@@ -42,7 +42,7 @@ struct CutFiles {
 }
 
 impl CutFiles {
-    fn new(root: &Path) -> Self {
+    pub(crate) fn new(root: &Path) -> Self {
         Self {
             inner: FsStore::new(root),
             rest: Arc::default(),
@@ -50,12 +50,12 @@ impl CutFiles {
         }
     }
 
-    fn storage(&self) -> Storage {
+    pub(crate) fn storage(&self) -> Storage {
         Storage::blocking(self.clone())
     }
 
     /// Cuts a file, to be written later or never.
-    fn cut(&self, path: &Path, to: &[u8], later: Option<&[u8]>) {
+    pub(crate) fn cut(&self, path: &Path, to: &[u8], later: Option<&[u8]>) {
         *self.rest.lock().expect("no panic") = later.map(|value| (path.to_owned(), value.to_vec()));
         fs::write(path, to).expect("it can be written");
     }

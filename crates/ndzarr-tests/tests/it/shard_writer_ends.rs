@@ -1,8 +1,13 @@
 //! Shards whose writer or array is gone before they are published.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use ndarray::{ArrayD, IxDyn};
-use ndzarr::{Array, Error, ErrorKind, Format, Group, ShardWriter, Storage, asynchronous};
-use ndzarr_testkit::block_on;
+use ndzarr::store::{Fetch, Fetched, Of, StoreError};
+use ndzarr::{
+    Array, Error, ErrorKind, Format, Group, MemoryStore, ShardWriter, Storage, Store, asynchronous,
+};
+use ndzarr_testkit::{block_on, forward};
 
 use crate::shard_writer::{storages, temporaries};
 
@@ -110,5 +115,43 @@ fn a_shard_of_a_removed_array_is_not_stored() {
             );
             root.erase("a").expect("it exists");
         }
+    }
+}
+
+/// A store in which a shard has been replaced whenever more of it is read.
+#[derive(Debug)]
+struct Restless {
+    inner: MemoryStore,
+    n_reads: AtomicUsize,
+}
+
+impl Store for Restless {
+    forward!(inner: name, put, erase, list_dir);
+
+    fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
+        if !fetch.key.as_str().starts_with("a/c/") || !matches!(fetch.of, Of::Snapshot(_)) {
+            return self.inner.fetch(fetch);
+        }
+        let n_reads = self.n_reads.fetch_add(1, Ordering::Relaxed);
+        assert!(n_reads < 1000, "it never gives up");
+        Ok(Fetched::Changed)
+    }
+}
+
+#[test]
+fn a_shard_that_keeps_changing_is_given_up() {
+    for finish in ENDS {
+        let storage = Storage::blocking(Restless {
+            inner: MemoryStore::new(),
+            n_reads: AtomicUsize::new(0),
+        });
+        let a = line(Format::Zarr3, &storage);
+        a.fill(.., 1).expect("a write");
+        let writer = a.shard_writer(&[0]).expect("a writer");
+        writer
+            .write_chunk(&[0], &ArrayD::from_elem(IxDyn(&[4]), 9))
+            .expect("an inner chunk");
+        let error = finish(writer).expect_err("three inner chunks are to be kept");
+        assert_eq!(error.kind(), ErrorKind::Conflict, "{error:?}");
     }
 }

@@ -1,10 +1,16 @@
 //! A panic of the user's code reaches the caller as that panic, on whatever thread the code ran.
 
+use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, ThreadId};
 
-use ndzarr::store::{Fetched, Key, KeyLock, Locked, Of, Pin, StoreError, Wait, Want};
-use ndzarr::{Array, FsStore, MemoryStore, Storage, Store, asynchronous};
+use bytes::Bytes;
+use ndzarr::store::{
+    Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Put, StoreError, Wait, Want,
+};
+use ndzarr::{Array, FsStore, MemoryStore, RunOptions, Storage, Store, asynchronous};
 use ndzarr_testkit::{block_on, forward};
 
 const BUG: &str = "a bug of the caller";
@@ -132,4 +138,43 @@ fn a_panic_of_a_store_while_a_change_is_undone_does_not_end_the_process() {
             .shape(),
         [6]
     );
+}
+
+/// Two chunks are stored at the same time, and a thread other than the caller's panics.
+#[derive(Debug)]
+struct Waiting {
+    inner: MemoryStore,
+    caller: ThreadId,
+    both: Barrier,
+}
+
+impl Store for Waiting {
+    forward!(inner: name, fetch, erase, list_dir);
+
+    fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError> {
+        if key.as_str().starts_with("a/c/") {
+            self.both.wait();
+            assert!(thread::current().id() == self.caller, "{BUG}");
+        }
+        self.inner.put(key, parts, only_if)
+    }
+
+    fn writes_wait(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn a_panic_of_a_store_on_a_thread_that_waits_is_passed_on() {
+    let store = Storage::blocking(Waiting {
+        inner: MemoryStore::new(),
+        caller: thread::current().id(),
+        both: Barrier::new(2),
+    });
+    let array = Array::<u8>::builder([8])
+        .chunks([4])
+        .create((store, "a"))
+        .expect("it is new")
+        .with_options(RunOptions::default().threads(NonZeroUsize::new(2)));
+    assert_eq!(panic_of(|| array.fill(.., 1)), BUG);
 }

@@ -8,7 +8,7 @@ use ndzarr_store::{
     AsyncStore, Fetch, Fetched, Key, Precondition, Prefix, Put, RangeMerging, Store, StoreError,
 };
 
-use super::{Io, Shares};
+use super::{Below, Io, Shares};
 use crate::reading::damage::OnDamage;
 use crate::reading::job::Job;
 use crate::threads::budget::{Budget, Share};
@@ -106,14 +106,14 @@ impl Io for AsyncIo<'_> {
         Ok(self.store.erase(key, only_if).await?)
     }
 
-    async fn list(&self, prefix: &Prefix) -> Result<(Vec<String>, Vec<String>), StoreError> {
+    async fn list(&self, prefix: &Prefix) -> Result<Below, StoreError> {
         let _request = self.request().await;
         // In a single request, which many of these stores support.
         let keys = self.store.list_prefix(prefix).await?;
-        Ok((
-            keys.iter().map(|key| key.as_str().to_owned()).collect(),
-            Vec::new(),
-        ))
+        Ok(Below {
+            keys: keys.iter().map(|key| key.as_str().to_owned()).collect(),
+            folders: Vec::new(),
+        })
     }
 
     fn lanes(&self) -> usize {

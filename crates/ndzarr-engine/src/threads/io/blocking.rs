@@ -9,7 +9,7 @@ use ndzarr_store::{
     DirListing, Fetch, Fetched, Key, Precondition, Prefix, Put, RangeMerging, Store, StoreError,
 };
 
-use super::{Io, Shares};
+use super::{Below, Io, Shares};
 use crate::cache::with_files;
 use crate::reading::damage::OnDamage;
 use crate::reading::job::Job;
@@ -125,16 +125,15 @@ impl Io for BlockingIo<'_> {
         })
     }
 
-    async fn list(&self, prefix: &Prefix) -> Result<(Vec<String>, Vec<String>), StoreError> {
+    async fn list(&self, prefix: &Prefix) -> Result<Below, StoreError> {
         // Folder by folder, so that few names are in memory.
-        let DirListing { keys, mut prefixes } = with_files(|| self.store.list_dir(prefix))?;
-        prefixes.extend(with_files(|| self.store.links_up(prefix))?);
-        Ok((
-            keys.into_iter()
-                .map(|name| format!("{prefix}{name}"))
-                .collect(),
-            prefixes,
-        ))
+        let DirListing {
+            keys,
+            prefixes: mut folders,
+        } = with_files(|| self.store.list_dir(prefix))?;
+        folders.extend(with_files(|| self.store.links_up(prefix))?);
+        let keys = keys.iter().map(|name| format!("{prefix}{name}")).collect();
+        Ok(Below { keys, folders })
     }
 
     fn lanes(&self) -> usize {

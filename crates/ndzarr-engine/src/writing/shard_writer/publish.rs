@@ -10,8 +10,9 @@ use ndzarr_store::{
 use super::{InnerState, ShardWriter};
 use crate::chunked::Outside;
 use crate::error::no_part;
+use crate::reading::chunk_read::MAX_ATTEMPTS;
 use crate::reading::wanted::index_want;
-use crate::threads::cancel::{Publishing, Under};
+use crate::threads::cancel::{Publishing, Under, check_cancel};
 use crate::threads::io::{AsyncIo, BlockingIo, Io};
 use crate::threads::scratch::with_workspace;
 use crate::threads::turn::{Patience, Taken, Turn};
@@ -67,16 +68,8 @@ impl ShardWriter {
             self.options.cancel.as_ref(),
         )? {
             Taken::Turn(turn) => Ok(Some(turn)),
-            Taken::Busy => {
-                let what = "the store does not wait for a lock".to_owned();
-                Err(StoreError::Other {
-                    action: "lock",
-                    key: self.key.to_string(),
-                    what,
-                }
-                .into())
-            }
-            Taken::Unsupported => Ok(None),
+            // It was waited for, so it is not busy.
+            Taken::Busy | Taken::Unsupported => Ok(None),
         }
     }
 
@@ -134,16 +127,14 @@ impl ShardWriter {
     }
 
     async fn finish_on_condition<I: Io>(&self, io: &I) -> Result<(), EngineCause> {
-        let fetch = |of, want| Fetch {
-            key: self.key.clone(),
-            of,
-            want,
-        };
         let keeps = self.keeps_any();
         let mut fill_chunks = self.options.fill_chunks;
+        let mut attempts = 0;
         loop {
+            check_cancel(self.options.cancel.as_ref())?;
             let remaining = if keeps {
-                self.remaining(io.fetch(&fetch(Of::Any, index_want(&self.layout))).await?)?
+                let index = self.request(Of::Any, index_want(&self.layout));
+                self.remaining(io.fetch(&index).await?)?
             } else {
                 Remaining::nothing()
             };
@@ -153,19 +144,13 @@ impl ShardWriter {
                 (Some(pin), _) => Precondition::Current(pin.clone()),
                 (None, _) => Precondition::Absent,
             };
-            let ranges: Vec<Range<u64>> = remaining
-                .places
-                .iter()
-                .map(|(_, range)| range.clone())
-                .collect();
-            let mut old = OldShard::None;
-            if !ranges.is_empty() {
-                let of = remaining.pin.clone().map_or(Of::Any, Of::Snapshot);
-                match io.fetch(&fetch(of, Want::Ranges(ranges))).await? {
-                    Fetched::Parts { parts, .. } => old = OldShard::Kept(parts.into_iter()),
-                    Fetched::Missing | Fetched::Changed => continue,
+            let Some(old) = self.kept(io, &remaining).await? else {
+                attempts += 1;
+                if attempts >= MAX_ATTEMPTS {
+                    return Err(EngineCause::KeepsChanging);
                 }
-            }
+                continue;
+            };
             let change = self.fill(Out::memory(), old, &remaining, fill_chunks)?;
             let _publishing = Publishing::begin(self.options.cancel.as_ref(), Under::Nothing)?;
             match change.put(io, &self.key, only_if).await? {
@@ -178,6 +163,33 @@ impl ShardWriter {
                 Put::Unsupported => return Err(EngineCause::NoLocking),
             }
         }
+    }
+
+    fn request(&self, of: Of, want: Want) -> Fetch {
+        Fetch {
+            key: self.key.clone(),
+            of,
+            want,
+        }
+    }
+
+    /// The inner chunks that stay; `None` if the shard was replaced after its index was read.
+    async fn kept<I: Io>(
+        &self,
+        io: &I,
+        remaining: &Remaining,
+    ) -> Result<Option<OldShard>, EngineCause> {
+        let places = remaining.places.iter();
+        let ranges: Vec<Range<u64>> = places.map(|(_, range)| range.clone()).collect();
+        if ranges.is_empty() {
+            return Ok(Some(OldShard::None));
+        }
+        let of = remaining.pin.clone().map_or(Of::Any, Of::Snapshot);
+        let fetched = io.fetch(&self.request(of, Want::Ranges(ranges))).await?;
+        Ok(match fetched {
+            Fetched::Parts { parts, .. } => Some(OldShard::Kept(parts.into_iter())),
+            Fetched::Missing | Fetched::Changed => None,
+        })
     }
 
     /// Puts all inner chunks into the value. Remaining ones come from `old`.
@@ -236,8 +248,11 @@ impl ShardWriter {
     /// The remaining part of the stored shard. It includes inner chunks outside the array, which
     /// another process may have grown, unless it is known that none exist.
     fn remaining(&self, fetched: Fetched) -> Result<Remaining, EngineCause> {
-        let Fetched::Parts { pin, size, parts } = fetched else {
-            return Ok(Remaining::nothing());
+        let (pin, size, parts) = match fetched {
+            Fetched::Missing => return Ok(Remaining::nothing()),
+            // Of a fetch that names no state, it says nothing about the shard.
+            Fetched::Changed => return Err(EngineCause::KeepsChanging),
+            Fetched::Parts { pin, size, parts } => (pin, size, parts),
         };
         let encoded = parts.into_iter().next().ok_or_else(|| no_part(&self.key))?;
         let index = with_workspace(|workspace| {

@@ -18,7 +18,7 @@ struct Ticking {
 
 impl Syscalls for Ticking {
     fn now(&self) -> Duration {
-        let mut now = held(&self.now);
+        let mut now = lock(&self.now);
         *now += self.step;
         *now
     }
@@ -33,7 +33,7 @@ impl Syscalls for Ticking {
 }
 
 /// A lock of a lease of 30 s, so it is renewed every 6 s.
-fn lock(folder: &Path, sys: Ticking) -> io::Result<Arc<Held>> {
+fn new_held(folder: &Path, sys: Ticking) -> io::Result<Arc<Held>> {
     let (path, owner) = (folder.join("a.__lock"), Owner::new(&sys));
     std::fs::write(&path, owner.to_string())?;
     Ok(Arc::new(Held {
@@ -54,7 +54,7 @@ fn lock(folder: &Path, sys: Ticking) -> io::Result<Arc<Held>> {
 #[test]
 fn it_may_become_due_between_two_looks_at_the_clock() -> io::Result<()> {
     let folder = tempfile::tempdir()?;
-    let lock = lock(
+    let lock = new_held(
         folder.path(),
         Ticking {
             step: Duration::from_secs(5),
@@ -71,7 +71,7 @@ fn a_thread_that_panics_is_followed_by_another() -> io::Result<()> {
     let folder = tempfile::tempdir()?;
     let step = Duration::from_secs(7);
     let renewals: Arc<Renewals> = Arc::default();
-    let bad = lock(
+    let bad = new_held(
         folder.path(),
         Ticking {
             step,
@@ -79,18 +79,18 @@ fn a_thread_that_panics_is_followed_by_another() -> io::Result<()> {
             ..Ticking::default()
         },
     )?;
-    *held(&renewals.state) = State {
+    *lock(&renewals.state) = State {
         held: vec![bad.clone()],
         thread: Thread::Runs(Instant::now()),
     };
     let ended = thread::scope(|scope| scope.spawn(|| renewals.renew_all()).join());
     assert!(ended.is_err());
-    let mut state = held(&renewals.state);
+    let mut state = lock(&renewals.state);
     assert_eq!(state.thread, Thread::None);
     state.held.clear();
     drop(state);
     let (renewed, hears) = channel();
-    renewals.add(lock(
+    renewals.add(new_held(
         folder.path(),
         Ticking {
             step,
@@ -99,7 +99,7 @@ fn a_thread_that_panics_is_followed_by_another() -> io::Result<()> {
         },
     )?);
     hears.recv().expect("it is due at once");
-    held(&renewals.state).held.clear();
+    lock(&renewals.state).held.clear();
     Ok(())
 }
 
