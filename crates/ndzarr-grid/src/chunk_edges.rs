@@ -167,6 +167,18 @@ impl AxisRuns {
         start..start.saturating_add(run.len)
     }
 
+    /// The parts of a range in which all chunks have one length, and that length.
+    pub(crate) fn parts(&self, range: Range<u64>) -> impl Iterator<Item = (Range<u64>, u64)> {
+        let Range { start, end } = range;
+        let first = self.runs.partition_point(|run| run.start <= start).max(1) - 1;
+        let runs = &self.runs[first..];
+        let ends = runs[1..].iter().map(|next| next.start).chain([u64::MAX]);
+        runs.iter()
+            .zip(ends)
+            .take_while(move |(run, _)| run.start < end)
+            .map(move |(run, run_end)| (run.start.max(start)..run_end.min(end), run.len))
+    }
+
     /// The number of chunks that overlap the first `len` elements.
     pub(crate) fn n_chunks(&self, len: u64) -> u64 {
         if len == 0 {

@@ -122,7 +122,8 @@ impl ChunkGrid {
         self.edges.as_deref()
     }
 
-    /// Shape of a chunk, in elements; `None` for an index outside the grid.
+    /// Shape of a chunk, in elements; in a rectilinear grid `None` for an index outside the grid. In
+    /// a regular one all indices have it, so that it does not tell which are inside.
     #[must_use]
     pub fn shape_of(&self, chunk: &[u64]) -> Option<Vec<u64>> {
         if self.is_regular() {
@@ -178,6 +179,20 @@ impl ChunkGrid {
             None => len.div_ceil(self.chunk_shape[axis].max(1)),
             Some(runs) => runs[axis].n_chunks(len),
         }
+    }
+
+    /// The parts of a range along an axis in which all chunks have one length, and that length.
+    pub(crate) fn equal_chunks_along(
+        &self,
+        axis: usize,
+        range: Range<u64>,
+    ) -> impl Iterator<Item = (Range<u64>, u64)> {
+        let runs = self.runs.as_ref().map(|runs| &runs[axis]);
+        let whole = runs
+            .is_none()
+            .then(|| (range.clone(), self.chunk_shape[axis]));
+        let parts = runs.map(|runs| runs.parts(range));
+        whole.into_iter().chain(parts.into_iter().flatten())
     }
 
     /// The number of chunks along each axis.

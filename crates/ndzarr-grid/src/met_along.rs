@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::{ChunkGrid, Picks};
+use crate::{ChunkGrid, Picks, Steps};
 
 /// The chunks along one axis that contain picked elements of a range, in ascending order; each by
 /// its distance from the first chunk that overlaps the range.
@@ -25,14 +25,27 @@ enum Chunks {
     /// All of this number.
     All(u64),
     Listed(Vec<u64>),
-    /// Those of `n` elements at equal distances, each of which is in another chunk.
-    OneElementEach {
+    /// Those of elements at equal distances. There are no more stretches than runs of chunks of one
+    /// length, however many chunks and elements there are.
+    Stretches {
         axis: usize,
         first: u64,
-        start: u64,
         step: u64,
-        n: u64,
+        stretches: Vec<Stretch>,
     },
+}
+
+/// Chunks that follow from the first picked element in them.
+#[derive(Clone, Debug)]
+struct Stretch {
+    /// How many chunks other stretches have before.
+    n_before: u64,
+    n: u64,
+    element: u64,
+    /// The distance of the element's chunk from the first chunk that overlaps the range.
+    chunk: u64,
+    /// True if they are neighbours; else each picked element is in another one.
+    is_dense: bool,
 }
 
 impl MetAlong {
@@ -42,14 +55,18 @@ impl MetAlong {
         if range.is_empty() {
             return Self(Chunks::All(0));
         }
-        let len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
         let chunk_at = |element: u64| grid.n_chunks_along(axis, element + 1) - 1;
         let first = chunk_at(range.start);
-        let count = chunk_at(range.end - 1) - first + 1;
-        let steps = match picks {
-            _ if picks.is_all() => return Self(Chunks::All(count)),
-            Picks::Steps(steps) => steps,
+        match picks {
+            _ if picks.is_all() => Self(Chunks::All(chunk_at(range.end - 1) - first + 1)),
+            Picks::Steps(steps) => Self(Chunks::Stretches {
+                axis,
+                first,
+                step: steps.step as u64,
+                stretches: stretches(grid, axis, range, *steps),
+            }),
             Picks::Listed(_) => {
+                let len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
                 let indices = picks
                     .runs(0, len)
                     .flat_map(|run| (0..run.n).map(move |i| run.offset + i * run.step));
@@ -57,38 +74,9 @@ impl MetAlong {
                     .map(|index| chunk_at(range.start + index as u64) - first)
                     .collect();
                 chunks.dedup();
-                return Self(Chunks::Listed(chunks));
+                Self(Chunks::Listed(chunks))
             }
-        };
-        let longest = grid.chunk_shape()[axis];
-        let shortest = match grid.edges() {
-            None => longest,
-            Some(edges) => edges[axis].distinct().into_iter().min().unwrap_or(longest),
-        };
-        let step = steps.step as u64;
-        if step <= shortest {
-            return Self(Chunks::All(count));
         }
-        if step >= longest {
-            let n = picks.n_below(len) as u64;
-            return Self(Chunks::OneElementEach {
-                axis,
-                first,
-                start: range.start + steps.phase as u64,
-                step,
-                n,
-            });
-        }
-        let has_pick = |distance: &u64| {
-            let chunk = grid.range_along(axis, first + distance);
-            let start = chunk.start.max(range.start);
-            let end = chunk.end.min(range.end);
-            picks
-                .hit((start - range.start) as usize, (end - start) as usize)
-                .1
-                > 0
-        };
-        Self(Chunks::Listed((0..count).filter(has_pick).collect()))
     }
 
     /// The number of these chunks.
@@ -99,8 +87,11 @@ impl MetAlong {
     )]
     pub fn len(&self) -> u64 {
         match &self.0 {
-            Chunks::All(n) | Chunks::OneElementEach { n, .. } => *n,
+            Chunks::All(n) => *n,
             Chunks::Listed(chunks) => chunks.len() as u64,
+            Chunks::Stretches { stretches, .. } => stretches
+                .last()
+                .map_or(0, |stretch| stretch.n_before + stretch.n),
         }
     }
 
@@ -110,13 +101,65 @@ impl MetAlong {
         match &self.0 {
             Chunks::All(_) => n,
             Chunks::Listed(chunks) => chunks[n as usize],
-            Chunks::OneElementEach {
+            Chunks::Stretches {
                 axis,
                 first,
-                start,
                 step,
-                ..
-            } => grid.n_chunks_along(*axis, start + n * step + 1) - 1 - first,
+                stretches,
+            } => {
+                let stretch =
+                    &stretches[stretches.partition_point(|stretch| stretch.n_before <= n) - 1];
+                let n = n - stretch.n_before;
+                if stretch.is_dense {
+                    stretch.chunk + n
+                } else {
+                    grid.n_chunks_along(*axis, stretch.element + n * step + 1) - 1 - first
+                }
+            }
         }
     }
+}
+
+/// The chunks that contain elements at equal distances, of a range that is not empty.
+fn stretches(grid: &ChunkGrid, axis: usize, range: Range<u64>, steps: Steps) -> Vec<Stretch> {
+    let chunk_at = |element: u64| grid.n_chunks_along(axis, element + 1) - 1;
+    let first = chunk_at(range.start);
+    let picks = Picks::Steps(steps);
+    let element_of = |pick: usize| range.start + picks.nth(pick) as u64;
+    let mut stretches: Vec<Stretch> = Vec::new();
+    for (part, chunk_len) in grid.equal_chunks_along(axis, range.clone()) {
+        // No pick is at an index beyond `usize`.
+        let at = usize::try_from(part.start - range.start).unwrap_or(usize::MAX);
+        let len = usize::try_from(part.end - part.start).unwrap_or(usize::MAX);
+        let (pick, n_picks) = picks.hit(at, len);
+        if n_picks == 0 {
+            continue;
+        }
+        let element = element_of(pick);
+        let chunk = chunk_at(element) - first;
+        let is_dense = steps.step as u64 <= chunk_len;
+        let n = if is_dense {
+            chunk_at(element_of(pick + n_picks - 1)) - first - chunk + 1
+        } else {
+            n_picks as u64
+        };
+        match stretches.last_mut() {
+            Some(last)
+                if last.is_dense == is_dense && (!is_dense || last.chunk + last.n == chunk) =>
+            {
+                last.n += n;
+            }
+            last => {
+                let n_before = last.map_or(0, |last| last.n_before + last.n);
+                stretches.push(Stretch {
+                    n_before,
+                    n,
+                    element,
+                    chunk,
+                    is_dense,
+                });
+            }
+        }
+    }
+    stretches
 }

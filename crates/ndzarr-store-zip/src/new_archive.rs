@@ -351,12 +351,12 @@ impl NewArchive {
 
     /// Removes a value. The caller has the turn of the key.
     pub(crate) fn remove(&self, key: &Key) -> Result<(), StoreError> {
-        let is_open = self
+        // Held until the value is gone: `finish` takes the temporary, then lists the values.
+        let temporary = self
             .temporary
             .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .is_some();
-        if !is_open {
+            .unwrap_or_else(PoisonError::into_inner);
+        if temporary.is_none() {
             return Err(self.finished_error());
         }
         self.entries().forget(key);

@@ -232,7 +232,7 @@ fn chunks_under_other_separator(array: &AnyArray) -> Result<Option<Finding>, Fai
         let chunk = key
             .strip_prefix(&keys.prefix)
             .and_then(|below| other.decode(below, array.shape().len()));
-        if chunk.is_some_and(|chunk| grid.shape_of(&chunk).is_some()) {
+        if chunk.is_some_and(|chunk| grid.chunk_region(&chunk).is_some()) {
             n += 1;
             if first.as_ref().is_none_or(|first| key < &**first) {
                 first = Some(key.to_owned());

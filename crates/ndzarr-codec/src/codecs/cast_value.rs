@@ -148,11 +148,7 @@ impl Cast {
 
     /// Brings an integer, or a float without a fraction, into the range of the target type.
     fn to_range(&self, x: Number, (low, high): (i128, i128)) -> Result<Number, String> {
-        let is_inside = match x {
-            Number::Int(n) => (low..=high).contains(&n),
-            // It has no fraction, and 2^64 and the like are floats.
-            Number::Float(x) => x >= low as f64 && x < (high + 1) as f64,
-        };
+        let is_inside = x.is_in((low, high));
         let is_low = x.as_f64() < 0.0;
         match self.out_of_range {
             _ if is_inside => Ok(x),

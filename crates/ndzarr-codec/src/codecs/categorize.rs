@@ -2,6 +2,7 @@
 //! the code 0, which reads as the empty string.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use ndzarr_model::{CategorizeConfig, DataType, FilterTypes, StoredType};
 
@@ -58,9 +59,10 @@ pub(crate) struct Categorize {
     /// The decoded type is opaque, because the labels are already in the stored byte order.
     types: FilterTypes,
     codes: Codes,
-    /// The labels in stored form; the first stands for strings without a label.
-    labels: Vec<Vec<u8>>,
-    code_of: HashMap<Vec<u8>, usize>,
+    /// The labels in stored form, without the zeros at their ends, of which hostile metadata may
+    /// ask for any number; the first stands for strings without a label.
+    labels: Vec<Arc<[u8]>>,
+    code_of: HashMap<Arc<[u8]>, usize>,
 }
 
 impl Categorize {
@@ -68,10 +70,10 @@ impl Categorize {
         let codes = Codes::new(&config.astype.data_type)?;
         let size = config.code_points.checked_mul(4).filter(|&size| size > 0);
         let size = size.ok_or_else(|| CodecError::config(NAME, "texts of no code points"))?;
-        let mut labels = vec![vec![0; size]];
+        let mut labels = vec![Arc::default()];
         let mut code_of = HashMap::new();
         for label in &config.labels {
-            let mut stored = Vec::with_capacity(size);
+            let mut stored = Vec::new();
             // NumPy truncates long strings.
             for c in label.chars().take(config.code_points) {
                 let unit = u32::from(c);
@@ -80,10 +82,10 @@ impl Categorize {
                     ndzarr_model::Endian::Big => unit.to_be_bytes(),
                 });
             }
-            stored.resize(size, 0);
+            let stored: Arc<[u8]> = without_zeros(&stored).into();
             // Of equal labels the last one applies, because it overwrites the others.
             if label.chars().count() <= config.code_points {
-                code_of.insert(stored.clone(), labels.len());
+                code_of.insert(Arc::clone(&stored), labels.len());
             }
             labels.push(stored);
         }
@@ -101,6 +103,14 @@ impl Categorize {
     }
 }
 
+/// A stored string without the code points of 0 at its end.
+fn without_zeros(mut stored: &[u8]) -> &[u8] {
+    while let [text @ .., 0, 0, 0, 0] = stored {
+        stored = text;
+    }
+    stored
+}
+
 impl Filter for Categorize {
     const NAME: &'static str = NAME;
 
@@ -114,8 +124,8 @@ impl Filter for Categorize {
             .chunks_exact(self.types.dtype.elem_size())
             .zip(places)
         {
-            self.codes
-                .store(self.code_of.get(text).copied().unwrap_or(0), out)?;
+            let code = self.code_of.get(without_zeros(text));
+            self.codes.store(code.copied().unwrap_or(0), out)?;
         }
         Ok(())
     }
@@ -124,7 +134,10 @@ impl Filter for Categorize {
         let places = out.chunks_exact_mut(self.types.dtype.elem_size());
         for (code, out) in encoded.chunks_exact(self.codes.size()).zip(places) {
             let label = self.codes.load(code).and_then(|code| self.labels.get(code));
-            out.copy_from_slice(label.unwrap_or(&self.labels[0]));
+            let label = label.unwrap_or(&self.labels[0]);
+            let (text, rest) = out.split_at_mut(label.len());
+            text.copy_from_slice(label);
+            rest.fill(0);
         }
         Ok(())
     }

@@ -94,10 +94,12 @@ impl Filter for Delta {
 fn is_restorable(difference: Number, dtype: NumberType, astype: NumberType) -> bool {
     match difference {
         Number::Int(n) if !astype.is_float() => dtype.wrapped(astype.wrapped(n)) == n,
-        Number::Float(x) if !astype.is_float() => astype
-            .range()
-            .is_some_and(|(low, high)| (low as f64..=high as f64).contains(&x.trunc())),
-        _ => true,
+        // Infinity becomes an integer that no type has.
+        Number::Int(n) => astype.rounded(n as f64) as i128 == n,
+        Number::Float(x) => {
+            let is_in = |range| Number::Float(x.trunc()).is_in(range);
+            astype.range().is_none_or(is_in)
+        }
     }
 }
 

@@ -35,6 +35,16 @@ impl Number {
             Self::Float(x) => x,
         }
     }
+
+    /// True if an integer, or a float without a fraction, is in a range of integers.
+    #[inline]
+    pub(crate) fn is_in(self, (low, high): (i128, i128)) -> bool {
+        match self {
+            Self::Int(n) => (low..=high).contains(&n),
+            // 2^63 and the like are floats; the integers before them need not be.
+            Self::Float(x) => x >= low as f64 && x < (high + 1) as f64,
+        }
+    }
 }
 
 impl NumberType {

@@ -1,6 +1,8 @@
 //! numcodecs' MsgPack: the same lists as json2, but in MessagePack. Elements are returned as JSON
 //! text; a byte string, which JSON does not have, as `{"$bytes": [1, 2, 3]}`.
 
+use std::fmt::Display;
+
 use ndzarr_json::JsonText;
 
 use super::nested::{Step, walk};
@@ -63,7 +65,11 @@ pub(super) fn decode(
             return Err(corrupt(format!("a shape other than {shape:?}")));
         }
     }
-    Ok(())
+    if reader.rest.is_empty() {
+        Ok(())
+    } else {
+        Err(corrupt("goes on after the shape"))
+    }
 }
 
 fn corrupt(what: impl ToString) -> CodecError {
@@ -325,17 +331,27 @@ impl<'a> Json<'a> {
             "NaN" => f64::NAN,
             "Infinity" => f64::INFINITY,
             "-Infinity" => f64::NEG_INFINITY,
-            token => match token.parse::<i128>() {
-                Ok(integer) => return put_integer(out, integer),
-                Err(_) => token
-                    .parse()
-                    .map_err(|error| CodecError::encode(NAME, error))?,
-            },
+            token if token.contains(['.', 'e', 'E']) => parse_float(token)?,
+            integer => {
+                let parsed = integer.parse().map_err(|_| beyond_64_bits(integer))?;
+                return put_integer(out, parsed);
+            }
         };
         out.push(0xcb);
         out.extend_from_slice(&float.to_bits().to_be_bytes());
         Ok(())
     }
+}
+
+fn parse_float(token: &str) -> Result<f64, CodecError> {
+    let float: f64 = token
+        .parse()
+        .map_err(|error| CodecError::encode(NAME, error))?;
+    if float.is_finite() {
+        return Ok(float);
+    }
+    let what = format!("the number {token} is too large for a float of 64 bits");
+    Err(CodecError::encode(NAME, what))
 }
 
 /// The byte string represented by the members of an object.
@@ -391,9 +407,7 @@ fn put_integer(out: &mut Vec<u8>, integer: i128) -> Result<(), CodecError> {
         out.extend_from_slice(&n.to_be_bytes()[8 - (1 << width)..]);
         return Ok(());
     }
-    let n = i64::try_from(integer).map_err(|_| {
-        CodecError::encode(NAME, format!("the integer {integer} has more than 64 bits"))
-    })?;
+    let n = i64::try_from(integer).map_err(|_| beyond_64_bits(integer))?;
     if n >= -32 {
         out.extend_from_slice(&n.to_be_bytes()[7..]);
         return Ok(());
@@ -402,4 +416,8 @@ fn put_integer(out: &mut Vec<u8>, integer: i128) -> Result<(), CodecError> {
     out.push(0xd0 + width);
     out.extend_from_slice(&n.to_be_bytes()[8 - (1 << width)..]);
     Ok(())
+}
+
+fn beyond_64_bits(integer: impl Display) -> CodecError {
+    CodecError::encode(NAME, format!("the integer {integer} has more than 64 bits"))
 }

@@ -6,6 +6,7 @@
 mod categories;
 mod elements;
 mod hostile;
+mod msgpack;
 mod n5_blocks;
 mod shard_vectors;
 mod shards;

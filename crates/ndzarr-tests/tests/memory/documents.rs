@@ -1,7 +1,8 @@
 //! Documents whose values would take many times the memory of their text.
 
-use ndzarr::{ConsolidatedUse, ErrorKind, MemoryStore, OpenOptions};
+use ndzarr::{AnyArray, ConsolidatedUse, ErrorKind, MemoryStore, OpenOptions};
 use ndzarr_testkit::in_own_process;
+use serde_json::json;
 
 use crate::with_peak;
 
@@ -64,6 +65,23 @@ fn large_documents_are_read() {
         &OpenOptions::new().consolidated(ConsolidatedUse::Require),
     );
     opened.expect("it opens");
+}
+
+/// Short labels of long texts: padded, each of them would have a MiB.
+#[test]
+fn labels_take_the_memory_of_their_text() {
+    in_own_process!();
+    let labels: Vec<String> = (0..256).map(|i| format!("{i}")).collect();
+    let filter =
+        json!({"id": "categorize", "labels": labels, "dtype": "<U262144", "astype": "<u2"});
+    let document = json!({"zarr_format": 2, "shape": [4], "chunks": [1], "dtype": "<U262144", "order": "C",
+        "compressor": null, "fill_value": "", "filters": [filter]});
+    let store = MemoryStore::new();
+    store.set(".zarray", document.to_string()).expect("a key");
+    let (opened, taken) = with_peak(|| AnyArray::open(&store).map(drop));
+    opened.expect("it opens");
+    // A few elements, such as the fill value.
+    assert!(taken <= 32 << 20, "{taken} bytes");
 }
 
 mod long {

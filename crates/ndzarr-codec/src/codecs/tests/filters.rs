@@ -211,6 +211,46 @@ fn delta_v2_t50() {
 }
 
 #[test]
+fn delta_keeps_what_a_type_of_64_bits_holds_v2_t50() {
+    // 2^63 - 1024 is the greatest float64 that is an int64.
+    let two_63 = 63f64.exp2();
+    let int = delta("<f8", "<i8");
+    let least = f64s(&[-two_63]);
+    check(&int, &least, "0000000000000080", &least);
+    let greatest = f64s(&[two_63 - 1024.0]);
+    check(&int, &greatest, "00fcffffffffff7f", &greatest);
+    refuse_to_encode(&int, &f64s(&[two_63]));
+    refuse_to_encode(&int, &f64s(&[f64::NAN]));
+    let uint = delta("<f8", "<u8");
+    check(
+        &uint,
+        &f64s(&[two_63]),
+        "0000000000000080",
+        &f64s(&[two_63]),
+    );
+    refuse_to_encode(&uint, &f64s(&[2.0 * two_63]));
+}
+
+#[test]
+fn delta_stores_no_integer_as_another_float_v2_t50() {
+    let i64s = |values: &[i64]| bytes(values, |x| x.to_le_bytes());
+    // A float32 has 24 bits, a float64 53 and a float16 11.
+    let exact = i64s(&[0, 1 << 24]);
+    check(&delta("<i8", "<f4"), &exact, "000000000000804b", &exact);
+    refuse_to_encode(&delta("<i8", "<f4"), &i64s(&[0, (1 << 24) + 1]));
+    let exact = i64s(&[i64::MIN]);
+    check(&delta("<i8", "<f8"), &exact, "000000000000e0c3", &exact);
+    refuse_to_encode(&delta("<i8", "<f8"), &i64s(&[(1 << 53) + 1]));
+    refuse_to_encode(&delta("<i8", "<f8"), &i64s(&[i64::MAX]));
+    refuse_to_encode(&delta("<u8", "<f8"), &i64s(&[-1]));
+    let half = delta("<i8", "<f2");
+    check(&half, &i64s(&[2048]), "0068", &i64s(&[2048]));
+    for lost in [2049, 65_536, i64::MIN] {
+        refuse_to_encode(&half, &i64s(&[lost]));
+    }
+}
+
+#[test]
 fn fixedscaleoffset_v2_t35_v2_t51() {
     use FilterNumber::{Float, Int};
     let content = f64s(&[1000.0, 1000.05, 1000.15, 1012.34, 1025.5]);
@@ -312,6 +352,15 @@ fn categorize() {
     // A label too long for the elements is truncated, and no element equals it.
     check_decodes(&config(1, Endian::Little), &[2], &hex("62000000"));
     assert_eq!(encoded(&config(1, Endian::Little), &hex("62000000")), [0]);
+    // In big endian, a code point may end with a zero.
+    let config = CodecConfig::Categorize(CategorizeConfig {
+        labels: vec!["\u{100}".into(), "\0a".into(), String::new()],
+        code_points: 3,
+        endian: Endian::Big,
+        astype: stored("|u1"),
+    });
+    let content = hex("000001000000000000000000 000000000000006100000000 000000000000000000000000");
+    check(&config, &content, "010203", &content);
 }
 
 #[test]

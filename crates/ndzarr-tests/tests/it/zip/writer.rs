@@ -5,6 +5,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use ndzarr_store::{
@@ -319,6 +320,37 @@ fn several_threads_write_at_once() {
     let store = ZipStore::open_file(&path).expect("it opens");
     for (thread, i) in (0..4).flat_map(|thread| (0..100).map(move |i| (thread, i))) {
         assert_value(&store, &format!("{thread}/{i}"), vec![thread; 1 + i]);
+    }
+}
+
+/// An erasure that succeeds while the archive is finished is in it. Which of them comes first is up
+/// to the system, so it is tried often.
+#[test]
+fn what_is_erased_before_the_end_is_not_in_the_archive() {
+    let folder = folder();
+    let path = folder.path().join("a.zip");
+    let keys: Vec<Key> = (0..300).map(|i| key(&format!("c/{i}"))).collect();
+    for _ in 0..200 {
+        let new = ZipWriter::create_file(&path).expect("it begins");
+        keys.iter().for_each(|key| put(&new, key.as_str(), ""));
+        let n_erased = AtomicUsize::new(0);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                for key in &keys {
+                    if new.erase(key, Precondition::None).is_err() {
+                        break;
+                    }
+                    n_erased.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+            while n_erased.load(Ordering::Relaxed) < 20 {
+                thread::yield_now();
+            }
+            new.finish().expect("it finishes");
+        });
+        let store = ZipStore::open_file(&path).expect("it opens");
+        let n_left = keys.len() - n_erased.load(Ordering::Relaxed);
+        assert_eq!(store.n_values(), n_left);
     }
 }
 
