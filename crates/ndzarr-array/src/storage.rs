@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use ndzarr_engine::{
-    AnyStore, ArrayCache, Cache, Cancel, ChunkedArray, EngineError, IndexCache, Relay, StoreId,
-    erase_in_turn, erase_prefix_in_turn, put_in_turn, with_files,
+    AnyStore, ArrayCache, Cache, Cancel, ChunkedArray, EngineCause, EngineError, IndexCache, Relay,
+    StoreId, erase_in_turn, erase_prefix_in_turn, put_in_turn, with_files,
 };
 use ndzarr_metadata::Format;
 use ndzarr_model::ArraySpec;
@@ -288,10 +288,13 @@ impl Storage {
         let fetched = self.fetch_whole(key, limit).await;
         let fetched =
             fetched.map_err(|error| of_document(error, limit).in_store(|| self.name()))?;
-        Ok(match fetched {
-            Fetched::Parts { pin, parts, .. } => parts.into_iter().next().map(|value| (pin, value)),
-            Fetched::Missing | Fetched::Changed => None,
-        })
+        match fetched {
+            Fetched::Parts { pin, parts, .. } => {
+                Ok(parts.into_iter().next().map(|value| (pin, value)))
+            }
+            Fetched::Missing => Ok(None),
+            Fetched::Changed => self.named(Err(EngineError::from(EngineCause::KeepsChanging))),
+        }
     }
 
     /// The value under a key. Its pin, which may be an open file, is dropped.

@@ -20,7 +20,7 @@ impl<M: Mode> ArrayIn<Any, M> {
     /// # Errors
     /// Its elements are not `E`.
     pub fn typed<E: ElementType>(self) -> Result<ArrayIn<E, M>> {
-        self.info.named(E::check_stored(self.data_type()))?;
+        E::check_stored(&self.info)?;
         Ok(self.info.into())
     }
 

@@ -61,7 +61,7 @@ pub struct Appender<T, M = Blocking> {
     info: ArrayInfo,
     /// `None` after a call that failed or was dropped.
     growth: Option<Growth>,
-    side: PhantomData<fn(T, M)>,
+    mode: PhantomData<fn(T, M)>,
 }
 
 impl<T, M> Appender<T, M> {
@@ -70,14 +70,14 @@ impl<T, M> Appender<T, M> {
         Ok(Self {
             info,
             growth,
-            side: PhantomData,
+            mode: PhantomData,
         })
     }
 
     fn take(&mut self) -> Result<Growth> {
         self.growth.take().ok_or_else(|| {
             let what =
-                "an earlier call failed or was dropped: begin another appender, behind what is published";
+                "an earlier call failed or was dropped: begin another appender at the published end";
             self.info.name(Error::new(ErrorKind::Cancelled, what))
         })
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ndzarr_grid::{ChunkGrid, MetAlong, Overlaps, Region};
 
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::selections::point_list::ChunkPoints;
 use crate::selections::resolved::{Axes, Resolution, Resolved, ResolvedAxis};
 
@@ -114,8 +114,8 @@ impl Chunks {
                 let all = Self::new(grid);
                 let numbers = mask
                     .chunks(&all.grid)
-                    .filter_map(|(chunk, _)| all.number(&chunk))
-                    .collect();
+                    .map(|(chunk, _)| all.checked_number(&chunk))
+                    .collect::<Result<_>>()?;
                 Ok(all.listed(numbers))
             }
             Resolution::Points(_) | Resolution::Mask(_) => {
@@ -128,8 +128,8 @@ impl Chunks {
                     .iter()
                     .filter_map(|points| all.grid.overlaps(&first(points)).next());
                 let numbers = chunks
-                    .filter_map(|overlap| all.number(&overlap.chunk))
-                    .collect();
+                    .map(|overlap| all.checked_number(&overlap.chunk))
+                    .collect::<Result<_>>()?;
                 Ok(all.listed(numbers))
             }
         }
@@ -206,15 +206,6 @@ impl Chunks {
         self.grid.chunk_region(chunk).is_some()
     }
 
-    /// The number of a chunk, if the grid has it.
-    pub(crate) fn number_of_any(&self, chunk: &[u64]) -> Option<u64> {
-        if self.has(chunk) {
-            self.number(chunk)
-        } else {
-            None
-        }
-    }
-
     /// Those with these numbers; a value of this length is stored of each, if it is known. If a
     /// number is given more than once, the first counts.
     pub(crate) fn stored(self, mut found: Vec<(u64, Option<u64>)>) -> Self {
@@ -228,7 +219,18 @@ impl Chunks {
         }
     }
 
-    /// The number of a chunk among all of the box; `None` beyond u64.
+    /// The number of a chunk of the box.
+    fn checked_number(&self, chunk: &[u64]) -> Result<u64> {
+        self.number(chunk).ok_or_else(|| {
+            let shape = self.grid.array_shape();
+            let what = format!(
+                "chunk {chunk:?} cannot be listed: an array of shape {shape:?} has too many chunks"
+            );
+            Error::new(ErrorKind::Unsupported, what)
+        })
+    }
+
+    /// The number of a chunk among all of the box; `None` for a chunk outside, and beyond u64.
     pub(crate) fn number(&self, chunk: &[u64]) -> Option<u64> {
         let first = self.overlaps.first();
         self.number_of(

@@ -190,10 +190,9 @@ impl ArrayInfo {
 
     pub(crate) async fn change_attributes(&mut self, change: &AttributeChange) -> Result<()> {
         let policy = self.options.concurrent_update;
-        self.node = attributes::change(&self.storage, &self.node, change, policy)
-            .await?
-            .into();
+        let changed = attributes::change(&self.storage, &self.node, change, policy).await;
         self.changed();
+        self.node = changed?.into();
         Ok(())
     }
 
@@ -213,10 +212,9 @@ impl ArrayInfo {
         update: impl FnMut(Option<A>) -> A,
     ) -> Result<()> {
         let policy = self.options.concurrent_update;
-        self.node = attributes::update(&self.storage, &self.node, key, update, policy)
-            .await?
-            .into();
+        let changed = attributes::update(&self.storage, &self.node, key, update, policy).await;
         self.changed();
+        self.node = changed?.into();
         Ok(())
     }
 

@@ -59,14 +59,14 @@ pub struct N5Block<T> {
 #[derive(Debug)]
 pub struct N5Blocks<E, M = Blocking> {
     info: ArrayInfo,
-    side: PhantomData<fn() -> (E, M)>,
+    mode: PhantomData<fn() -> (E, M)>,
 }
 
 impl<E, M> N5Blocks<E, M> {
     pub(crate) fn new(info: &ArrayInfo) -> Self {
         Self {
             info: info.clone(),
-            side: PhantomData,
+            mode: PhantomData,
         }
     }
 }

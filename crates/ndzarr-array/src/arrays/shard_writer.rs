@@ -22,7 +22,7 @@ use crate::tiles::to_view::ToView;
 #[derive(Debug)]
 pub struct ShardWriter<T, M = Blocking> {
     shard: Arc<Shard>,
-    side: PhantomData<fn(T, M)>,
+    mode: PhantomData<fn(T, M)>,
 }
 
 /// A shard that is being written.
@@ -69,7 +69,7 @@ impl<T, M> ShardWriter<T, M> {
         };
         Ok(Self {
             shard: Arc::new(shard),
-            side: PhantomData,
+            mode: PhantomData,
         })
     }
 
@@ -86,7 +86,7 @@ impl<T> From<ShardWriter<T>> for ShardWriter<T, Asynchronous> {
     fn from(writer: ShardWriter<T>) -> Self {
         Self {
             shard: writer.shard,
-            side: PhantomData,
+            mode: PhantomData,
         }
     }
 }
@@ -96,7 +96,7 @@ impl<T> From<ShardWriter<T, Asynchronous>> for ShardWriter<T> {
     fn from(writer: ShardWriter<T, Asynchronous>) -> Self {
         Self {
             shard: writer.shard,
-            side: PhantomData,
+            mode: PhantomData,
         }
     }
 }
@@ -137,7 +137,7 @@ impl<E> ShardWriter<E> {
     pub fn finish(self) -> Result<()> {
         let shard = self.shard;
         let inner = shard.take()?;
-        shard.info.storage.wait(shard.publish(inner))
+        shard.info.wait_change(shard.publish(inner))
     }
 }
 

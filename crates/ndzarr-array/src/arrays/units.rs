@@ -48,14 +48,14 @@ use crate::selections::selection::Selection;
 #[derive(Debug)]
 pub struct Units<M = Blocking> {
     info: ArrayInfo,
-    side: PhantomData<fn() -> M>,
+    mode: PhantomData<fn() -> M>,
 }
 
 impl<M> Units<M> {
     pub(crate) fn new(info: &ArrayInfo) -> Self {
         Self {
             info: info.clone(),
-            side: PhantomData,
+            mode: PhantomData,
         }
     }
 

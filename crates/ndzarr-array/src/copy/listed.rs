@@ -55,7 +55,7 @@ impl List {
     fn lacks(&self, key: &Key) -> bool {
         let below = key.as_str().strip_prefix(&self.keys.prefix);
         let unit = below.and_then(|below| self.keys.encoding.decode(below, self.n_axes));
-        let number = unit.and_then(|unit| self.all.number_of_any(&unit));
+        let number = unit.and_then(|unit| self.all.number(&unit));
         number.is_some_and(|number| !self.stored.has_number(number))
     }
 }

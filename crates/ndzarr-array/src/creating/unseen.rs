@@ -60,12 +60,15 @@ impl Unseen {
         let mut info = ArrayInfo::new(storage.clone(), creation.node.clone(), registry)?;
         info.options = begun.options.clone();
         info.view.clone_from(&begun.view);
-        note.end(
-            &storage,
-            &at_end(creation, &create),
-            create.concurrent_update,
-        )
-        .await?;
+        let ended = note
+            .end(
+                &storage,
+                &at_end(creation, &create),
+                create.concurrent_update,
+            )
+            .await;
+        info.changed();
+        ended?;
         Ok(info)
     }
 }

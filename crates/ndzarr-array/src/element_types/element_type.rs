@@ -31,9 +31,9 @@ pub trait ElementType: sealed::Sealed + Send + Sync + 'static {
     #[doc(hidden)]
     fn new_type() -> Option<DataType>;
 
-    /// Checks that elements of an array have this type.
+    /// Checks that the elements of an array, and its fill value, have this type.
     #[doc(hidden)]
-    fn check_stored(stored: &DataType) -> Result<()>;
+    fn check_stored(array: &ArrayInfo) -> Result<()>;
 
     /// Checks that elements of a new array may have a type.
     #[doc(hidden)]
@@ -69,16 +69,21 @@ impl<T: Element> ElementType for T {
         <T as Element>::new_type()
     }
 
-    fn check_stored(stored: &DataType) -> Result<()> {
-        if T::accepts(stored) {
-            return Ok(());
-        }
-        let what = match (T::mismatch(stored), <T as Element>::new_type()) {
-            (Some(mismatch), _) => mismatch,
-            (None, Some(own)) => format!("the elements are {stored}, not {own}"),
-            (None, None) => format!("the elements are {stored}"),
+    fn check_stored(array: &ArrayInfo) -> Result<()> {
+        let stored = array.data_type();
+        let what = if T::accepts(stored) {
+            if T::from_content(array.spec().fill_value.bytes(), stored).is_some() {
+                return Ok(());
+            }
+            format!("the fill value, of type {stored}, is no value of the Rust type")
+        } else {
+            match (T::mismatch(stored), <T as Element>::new_type()) {
+                (Some(mismatch), _) => mismatch,
+                (None, Some(own)) => format!("the elements are {stored}, not {own}"),
+                (None, None) => format!("the elements are {stored}"),
+            }
         };
-        Err(Error::new(ErrorKind::WrongType, what))
+        Err(array.name(Error::new(ErrorKind::WrongType, what)))
     }
 
     fn check_new(new: &DataType) -> Result<()> {
@@ -120,7 +125,7 @@ impl ElementType for Any {
         None
     }
 
-    fn check_stored(_: &DataType) -> Result<()> {
+    fn check_stored(_: &ArrayInfo) -> Result<()> {
         Ok(())
     }
 

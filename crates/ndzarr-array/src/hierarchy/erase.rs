@@ -2,7 +2,7 @@
 
 use ndzarr_codec::CodecRegistry;
 use ndzarr_engine::RunOptions;
-use ndzarr_metadata::{DocumentChange, Node, NodePath, OpenOptions, Wanted, erase};
+use ndzarr_metadata::{DocumentChange, Erasure, Node, NodePath, OpenOptions, Wanted, erase};
 use ndzarr_model::Foreign;
 
 use crate::arrays::info::ArrayInfo;
@@ -39,16 +39,21 @@ impl Erase<'_> {
             let contents = Contents::below(storage, &node, &erasure.prefixes, registry).await?;
             contents.check_foreign(storage, path)?;
         }
-        let removed = storage.remove(&erasure).await;
+        let removed = self.remove(&node, erasure).await;
         if let Some(view) = view {
             view.changed();
         }
-        removed?;
+        removed
+    }
+
+    /// Removes what belongs to a node, then its copies in consolidated metadata.
+    async fn remove(&self, node: &Node, erasure: Erasure) -> Result<()> {
+        self.storage.remove(&erasure).await?;
         let change = DocumentChange {
             keys: erasure.documents,
             prefixes: erasure.prefixes,
         };
-        consolidated::refresh(storage, &node, &change, self.options.concurrent_update).await
+        consolidated::refresh(self.storage, node, &change, self.options.concurrent_update).await
     }
 }
 

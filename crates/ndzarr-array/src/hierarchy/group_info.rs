@@ -149,8 +149,9 @@ impl GroupInfo {
 
     pub(crate) async fn change_attributes(&mut self, change: &AttributeChange) -> Result<()> {
         let policy = self.options.concurrent_update;
-        let node = attributes::change(&self.storage, &self.node, change, policy).await?;
-        self.changed_to(node);
+        let changed = attributes::change(&self.storage, &self.node, change, policy).await;
+        self.view.changed();
+        self.changed_to(changed?);
         Ok(())
     }
 
@@ -171,28 +172,29 @@ impl GroupInfo {
         update: impl FnMut(Option<A>) -> A,
     ) -> Result<()> {
         let policy = self.options.concurrent_update;
-        let node = attributes::update(&self.storage, &self.node, key, update, policy).await?;
-        self.changed_to(node);
+        let changed = attributes::update(&self.storage, &self.node, key, update, policy).await;
+        self.view.changed();
+        self.changed_to(changed?);
         Ok(())
     }
 
     fn changed_to(&mut self, mut node: Node) {
         node.context.consolidated_in = None;
         self.node = node.into();
-        self.view.changed();
     }
 
     pub(crate) async fn consolidate(&mut self) -> Result<()> {
-        consolidated::make(&self.storage, &self.node, self.options.concurrent_update).await?;
+        let policy = self.options.concurrent_update;
+        let made = consolidated::make(&self.storage, &self.node, policy).await;
+        self.view.changed();
+        made?;
         // In Zarr v3 this changed the group's own document.
         let options = OpenOptions {
             wanted: Wanted::Group,
             ..self.node.open_options()
         };
         let node = find_node::open_at(&self.storage, &self.node.path, &options).await?;
-        self.view.changed();
-        self.view = Arc::new(View::new(&self.storage, &node, ConsolidatedUse::Use));
-        self.node = node.into();
+        self.changed_to(node);
         Ok(())
     }
 

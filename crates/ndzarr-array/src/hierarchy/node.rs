@@ -87,7 +87,7 @@ impl AnyNode<Blocking> {
     /// ```
     pub fn contents(&self) -> Result<Contents> {
         match self {
-            Self::Array(array) => array.info.storage.wait(array.info.contents()),
+            Self::Array(array) => array.info.wait(array.info.contents()),
             Self::Group(group) => group.info.wait(group.info.contents()),
         }
     }
@@ -201,7 +201,7 @@ impl<M: Mode> Child<M> {
     pub fn array<E: ElementType>(self) -> Result<ArrayIn<E, M>> {
         match *self.info.node? {
             FoundNode::Array(array) => {
-                array.named(E::check_stored(array.data_type()))?;
+                E::check_stored(&array)?;
                 Ok(array.into())
             }
             FoundNode::Group(group) => {

@@ -68,24 +68,18 @@ impl Note {
             "target": format!("{:016x}", hash(made.as_bytes())),
             "numbers": numbers,
         });
-        let id = new_id();
-        Self {
-            key: format!("{prefix}{NOTE}"),
-            what,
-            copy: id.clone(),
-            call: id,
-        }
+        Self::begun_now(prefix, what)
     }
 
     /// The note of a new array whose elements come before its document.
     pub(crate) fn of_new(node: &Node) -> Self {
-        let prefix = node
-            .kind
-            .array()
-            .map(|spec| &*spec.keys.prefix)
-            .unwrap_or_default();
-        let what =
-            json!({"new": format!("{:016x}", hash(format!("{:?}", node.documents).as_bytes()))});
+        let documents = format!("{:?}", node.documents);
+        let what = json!({"new": format!("{:016x}", hash(documents.as_bytes()))});
+        Self::begun_now(chunk_prefix(node), what)
+    }
+
+    /// The note of a copy that begins with this call.
+    fn begun_now(prefix: &str, what: Value) -> Self {
         let id = new_id();
         Self {
             key: format!("{prefix}{NOTE}"),
@@ -250,6 +244,14 @@ impl Note {
             .in_document(Some(&self.key))
             .in_store(|| storage.name())
     }
+}
+
+/// What the keys of the chunks of a node begin with; empty for a group.
+pub(crate) fn chunk_prefix(node: &Node) -> &str {
+    node.kind
+        .array()
+        .map(|spec| &*spec.keys.prefix)
+        .unwrap_or_default()
 }
 
 /// The creation of a node at the end of its copy: what was there was removed, and what another

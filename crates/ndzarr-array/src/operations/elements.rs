@@ -368,7 +368,7 @@ impl ArrayInfo {
     /// The fill value; zero if the metadata has none.
     pub(crate) fn fill_element<T: Element>(&self) -> T {
         let content = self.spec().fill_value.bytes();
-        // It was checked when the document was read.
+        // It was checked when the array got this type.
         T::from_content(content, self.data_type()).expect("a fill value is an element of its type")
     }
 }

@@ -277,8 +277,8 @@ impl ArrayInfo {
     }
 }
 
-/// The part of a view that is one region of another, which the view is of. Behind the axes of the
-/// array there may be others.
+/// Narrows a view of a whole region to a part of it. The view may have more axes after those of the
+/// array.
 pub(crate) fn part_of<S: RawData>(
     mut view: ArrayBase<S, IxDyn>,
     part: Option<(&Region, &Region)>,

@@ -20,7 +20,7 @@ impl OpenOptions<Blocking> {
     ) -> Result<ArrayIn<E, Blocking>> {
         let place = place.into().locate()?;
         let info = place.storage.clone().wait(self.array(place))?;
-        info.named(E::check_stored(info.data_type()))?;
+        E::check_stored(&info)?;
         Ok(info.into())
     }
 
@@ -66,7 +66,7 @@ impl OpenOptions<Asynchronous> {
         let info = storage
             .on_pool(|| async move { options.array(place).await })
             .await?;
-        info.named(E::check_stored(info.data_type()))?;
+        E::check_stored(&info)?;
         Ok(info.into())
     }
 

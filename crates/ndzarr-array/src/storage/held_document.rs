@@ -23,21 +23,18 @@ impl Storage {
         self.named(check_scope())?;
         let key = self.named(Key::new(key))?;
         let limit = limits.document_bytes;
-        if let AnyStore::Blocking(store) = &self.store
-            && let Some((value, guard)) = self.named(take(&**store, &key, limit))?
-        {
-            return Ok(HeldDocument {
-                storage: self.clone(),
-                key,
-                value,
-                limits: *limits,
-                guard,
-                undo: None,
-            });
-        }
-        let (pin, value) = self.pinned_value(key.as_str(), limit).await?.unzip();
-        let only_if = pin.map_or(Precondition::Absent, Precondition::Current);
-        let guard = Guard::Condition(only_if);
+        let locked = match &self.store {
+            AnyStore::Blocking(store) => self.named(take(&**store, &key, limit))?,
+            AnyStore::Async(_) => None,
+        };
+        let (value, guard) = match locked {
+            Some(locked) => locked,
+            None => {
+                let (pin, value) = self.pinned_value(key.as_str(), limit).await?.unzip();
+                let only_if = pin.map_or(Precondition::Absent, Precondition::Current);
+                (value, Guard::Condition(only_if))
+            }
+        };
         Ok(HeldDocument {
             storage: self.clone(),
             key,
@@ -137,10 +134,10 @@ fn take(store: &dyn Store, key: &Key, limit: u64) -> Result<Option<LockedDocumen
         let mut lock = match with_files(|| store.lock(key, Wait::While(&goes_on)))? {
             Locked::Held(lock) => lock,
             Locked::Unsupported => return Ok(None),
-            Locked::Busy => continue,
+            Locked::Busy => return Err(not_waited_for(key)),
         };
         if !lock.lock_value(Wait::While(&goes_on))? {
-            continue;
+            return Err(not_waited_for(key));
         }
         let (pin, taken) = read(lock, limit)?;
         let is_broken = |value: &Bytes| readings > 0 && check_whole(key.as_str(), value).is_err();
@@ -157,12 +154,24 @@ fn take(store: &dyn Store, key: &Key, limit: u64) -> Result<Option<LockedDocumen
     }
 }
 
+/// The error after a wait for a lock that ended without it: the call was cancelled, or the store
+/// does not keep its promise.
+fn not_waited_for(key: &Key) -> Error {
+    let refused = StoreError::Other {
+        action: "lock",
+        key: key.to_string(),
+        what: "the store does not wait for a lock".to_owned(),
+    };
+    check_scope().map_or_else(Error::from, |()| refused.into())
+}
+
 fn read(mut lock: Box<dyn KeyLock>, limit: u64) -> Result<(Option<Pin>, LockedDocument)> {
     let fetched = with_files(|| lock.fetch(Of::Any, Want::Whole { limit }));
     let fetched = fetched.map_err(|error| of_document(error, limit))?;
     let (pin, value) = match fetched {
         Fetched::Parts { pin, parts, .. } => (Some(pin), parts.into_iter().next()),
-        Fetched::Missing | Fetched::Changed => (None, None),
+        Fetched::Missing => (None, None),
+        Fetched::Changed => return Err(EngineError::from(EngineCause::KeepsChanging).into()),
     };
     Ok((pin, (value, Guard::Lock(SharedLock::new(lock)))))
 }

@@ -372,3 +372,17 @@ fn what_does_not_fit_is_refused_and_the_appender_goes_on() -> Result<()> {
     assert_eq!(stored(&storage), whole.into_dyn());
     Ok(())
 }
+
+#[test]
+fn an_appender_ends_where_indices_do() -> Result<()> {
+    let a = Array::<u8>::builder([u64::MAX - 5]).chunks([10]);
+    let a = a.create((MemoryStore::new(), "a"))?;
+    let mut appender = a.appender(0)?;
+    appender.push(&[1, 2, 3])?;
+    let error = appender
+        .push(&[4, 5, 6, 7])
+        .expect_err("the array would be too long");
+    assert_eq!(error.kind(), ErrorKind::WrongShape, "{error}");
+    appender.push(&[4, 5])?;
+    appender.finish()
+}

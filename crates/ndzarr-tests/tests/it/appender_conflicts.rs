@@ -6,7 +6,9 @@ use std::sync::Mutex;
 use bytes::Bytes;
 use ndarray::Axis;
 use ndzarr::store::{Key, Precondition, Put, StoreError};
-use ndzarr::{Appender, Array, ErrorKind, MemoryStore, Result, Storage, Store};
+use ndzarr::{
+    Appender, Array, ConcurrentUpdate, ErrorKind, MemoryStore, Result, RunOptions, Storage, Store,
+};
 use ndzarr_testkit::forward;
 
 use crate::appender::{frame, frames, movie, stored};
@@ -80,9 +82,11 @@ fn of_two_appenders_one_is_refused_and_nothing_is_lost() -> Result<()> {
     Ok(())
 }
 
-/// A store without locks, in which another writer comes after the first document is written.
+/// A store without locks, in which another writer comes after the first value is written whose key
+/// begins like this.
 struct Meanwhile {
     inner: MemoryStore,
+    after: &'static str,
     other: Mutex<Option<Box<dyn FnOnce() + Send>>>,
 }
 
@@ -97,7 +101,7 @@ impl Store for Meanwhile {
 
     fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError> {
         let put = self.inner.put(key, parts, only_if);
-        if key.as_str() == "a/zarr.json" {
+        if key.as_str().starts_with(self.after) {
             let other = self.other.lock().expect("no panic").take();
             other.into_iter().for_each(|other| other());
         }
@@ -116,6 +120,7 @@ fn what_others_append_to_the_shard_meanwhile_stays() -> Result<()> {
     };
     let store = Meanwhile {
         inner: memory.clone(),
+        after: "a/zarr.json",
         other: Mutex::new(Some(Box::new(other))),
     };
     let a = Array::<u16>::open((Storage::blocking(store), "a"))?;
@@ -123,6 +128,37 @@ fn what_others_append_to_the_shard_meanwhile_stays() -> Result<()> {
     appender.push(&frame(0))?;
     appender.publish()?;
     assert_eq!(stored(&Storage::from(memory)), frames(0..2).into_dyn());
+    Ok(())
+}
+
+/// The shards of an only writer come before the shape.
+#[test]
+fn an_attribute_that_is_set_after_the_shards_is_a_conflict() -> Result<()> {
+    let memory = MemoryStore::new();
+    movie(&Storage::from(memory.clone()));
+    let own = memory.clone();
+    let other = move || {
+        let mut a = Array::<u16>::open((&own, "a")).expect("the array");
+        a.set_attribute("n", &1).expect("an attribute");
+    };
+    let store = Meanwhile {
+        inner: memory.clone(),
+        after: "a/c/",
+        other: Mutex::new(Some(Box::new(other))),
+    };
+    let run = RunOptions::default().concurrent_update(ConcurrentUpdate::LastWriterWins);
+    let a = Array::<u16>::open((Storage::blocking(store), "a"))?.with_options(run);
+    // The frames fill a shard, which is published.
+    let error = a
+        .appender(0)?
+        .push(&frames(0..4))
+        .expect_err("the document was changed");
+    assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
+    let mut a = Array::<u16>::open((&memory, "a"))?;
+    assert_eq!(a.shape(), [0, 5, 4]);
+    assert_eq!(a.attribute::<u32>("n")?, Some(1));
+    a.resize([4, 5, 4])?;
+    assert_eq!(a.read(..)?.sum(), 0, "what was refused is not stored");
     Ok(())
 }
 

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use ndarray::arr1;
-use ndzarr::{Array, Cancel, Error, ErrorKind, Format, Group, RunOptions, par_fold};
+use ndzarr::{AnyNode, Array, Cancel, Error, ErrorKind, Format, Group, RunOptions, par_fold};
 use ndzarr_testkit::object_server::{BUCKET, Dialect, ObjectServer};
 use serde_json::json;
 
@@ -19,7 +19,7 @@ fn a_cancelled_call_does_not_wait_for_a_silent_server() -> Result<(), Error> {
     let server = ObjectServer::start(Dialect::S3);
     let root = format!("s3+{}/{BUCKET}/g", server.url());
     let group = Group::create(&root, Format::Zarr3)?;
-    let array = group.create_array("a", Array::<u8>::builder([8]).chunks([4]))?;
+    let array = group.create_array("a", Array::<u8>::builder([8]).chunks([2]).shards([4]))?;
     array.fill(.., 1)?;
     server.objects().put("g.zip", "no archive");
     // They have no options: the cancellation is that of the thread.
@@ -43,7 +43,7 @@ fn a_cancelled_call_does_not_wait_for_a_silent_server() -> Result<(), Error> {
             group.with_options(RunOptions::default()).walk().map(drop)
         }),
     ];
-    let with_options: [(&str, Call); 14] = [
+    let with_options: [(&str, Call); 16] = [
         ("read", |_, _, a| a.read(..).map(drop)),
         ("read into", |_, _, a| {
             a.read_into([0..8], &mut arr1(&[0; 8]))
@@ -63,6 +63,14 @@ fn a_cancelled_call_does_not_wait_for_a_silent_server() -> Result<(), Error> {
         ("stored units", |_, _, a| a.units().stored().map(drop)),
         ("fold", |_, _, a| {
             par_fold(&a, || 0, |n, _, _| n + 1, |a, b| a + b).map(drop)
+        }),
+        ("contents", |_, _, a| {
+            AnyNode::Array(a.into()).contents().map(drop)
+        }),
+        ("end a shard", |_, _, a| {
+            let shard = a.shard_writer(&[0])?;
+            shard.write_chunk(&[0], &arr1(&[1; 2]))?;
+            shard.finish()
         }),
         ("children", |_, group, _| group.children().map(drop)),
         ("create in a group", |_, group, _| {

@@ -176,6 +176,18 @@ fn numbers_of_chunks_begin_after_those_that_were_taken() -> Result<()> {
 }
 
 #[test]
+fn chunks_without_a_number_are_not_left_out() -> Result<()> {
+    let a = Array::<u8>::builder([1 << 40, 1 << 40]).chunks([1, 1]);
+    let a = a.create((MemoryStore::new(), "a"))?;
+    let first = Points::new([[0, 5], [1, 7]]);
+    assert_eq!(chunks_of(&a, first), [[0, 5], [1, 7]]);
+    let last = Points::new([[0_u64, 5], [(1_u64 << 40) - 1, 7]]);
+    let error = a.chunks_in(last).expect_err("it has no number");
+    assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+    Ok(())
+}
+
+#[test]
 fn grids_without_chunks_and_huge_grids_are_counted() -> Result<()> {
     let memory = MemoryStore::new();
     let empty = Array::<u8>::builder([4, 0])

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use ndarray::Array2;
 use ndzarr::{
-    Array, AsyncStore, Cancel, CopyOptions, Error, ErrorKind, Existing, MemoryStore, Progress,
-    RunOptions, Storage, copy,
+    AnyNode, Array, AsyncStore, Cancel, CopyOptions, Error, ErrorKind, Existing, MemoryStore,
+    NewArray, Progress, RunOptions, Storage, copy,
 };
 use ndzarr_testkit::{AsyncMemoryStore, Latency};
 
@@ -256,4 +256,24 @@ fn copies_that_share_a_place_for_temporaries_do_not_share_a_temporary() {
         }
         assert_eq!(std::fs::read_dir(&scratch).expect("a folder").count(), 0);
     }
+}
+
+#[test]
+fn what_took_the_place_of_a_new_array_is_not_removed_with_it() -> Result<(), Error> {
+    let folder = tempfile::tempdir().expect("a folder");
+    for storage in stores(folder.path()) {
+        let builder = Array::<u8>::builder([ROWS, 4]).chunks([1, 4]);
+        let first = NewArray::begin((&storage, "to"), builder.clone())?;
+        first.array().fill(.., 1)?;
+        let second = NewArray::begin((&storage, "to"), builder.overwrite())?;
+        second.array().fill(.., 2)?;
+        second.finish()?;
+        let erased = AnyNode::Array(first.array().clone().into()).erase_self();
+        assert_eq!(
+            erased.expect_err("it is another array").kind(),
+            ErrorKind::Conflict
+        );
+        assert_eq!(count_others(&storage, 2), Some(0));
+    }
+    Ok(())
 }

@@ -196,6 +196,44 @@ fn planes_become_columns() {
     assert!(!folder.path().join("b/.ndzarr-copy").exists());
 }
 
+/// Zarr v3, in which temporary arrays are described otherwise, has no padding.
+#[test]
+fn planes_of_padded_structures_become_columns() {
+    let store = MemoryStore::new();
+    let document = br#"{"zarr_format": 2, "shape": [64, 64, 64], "chunks": [1, 64, 64],
+        "dtype": [["a", "|u1"], ["", "|V3"], ["b", "<u4"]], "compressor": null, "filters": null, "order": "C",
+        "fill_value": null}"#;
+    store
+        .set("a/.zarray", document.to_vec())
+        .expect("it is a key");
+    let element = |n: u32| [vec![n as u8, 0, 0, 0], n.to_le_bytes().to_vec()].concat();
+    let plane = |z: u32| {
+        (0..64 * 64)
+            .flat_map(|at| element(z * 64 * 64 + at))
+            .collect()
+    };
+    for z in 0..64 {
+        let plane: Vec<u8> = plane(z);
+        store
+            .set(&format!("a/{z}.0.0"), plane)
+            .expect("it is a key");
+    }
+    let options = CopyOptions::new()
+        .chunks([64, 4, 4])
+        .run(two_threads())
+        .memory(OVERHEAD + (800 << 10))
+        .temporary((MemoryStore::new(), "t"));
+    let report = copy((&store, "a"), (&store, "b"), &options).expect("a copy");
+    let notes = &report.nodes[0].notes;
+    assert!(
+        notes.iter().any(|note| note.contains("temporary array")),
+        "{notes:?}"
+    );
+    let b = AnyArray::open((&store, "b")).expect("the copy");
+    let expected: Vec<u8> = (0..64).flat_map(plane).collect();
+    assert!(b.read_bytes(..).expect("elements") == expected);
+}
+
 #[test]
 fn large_shards_are_put_together_piece_by_piece() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -229,6 +229,16 @@ fn nodes_are_created_with_the_requested_update_mode() {
     let mut made = made.create((&storage, "made")).expect("the mode holds");
     made.merge_attributes(json!({"a": 1}))
         .expect("the new handle has it, too");
+    for part in [0..2, 2..4] {
+        let or_open = Array::<u8>::builder([4]).chunks([4]).or_open();
+        let opened = or_open
+            .concurrent_update(concurrent_update)
+            .create((&storage, "again"))
+            .expect("the mode holds");
+        opened
+            .fill([part], 1)
+            .expect("the handle has it, whether it was made or opened");
+    }
     let any = AnyArray::builder([4])
         .data_type(DataType::Bool)
         .concurrent_update(concurrent_update);
@@ -250,6 +260,7 @@ fn nodes_are_created_with_the_requested_update_mode() {
     assert_eq!(
         names,
         [
+            "again",
             "any",
             "array",
             "built",

@@ -345,6 +345,59 @@ fn groups_pass_custom_types_on() {
 }
 
 #[test]
+fn a_group_without_extensions_creates_arrays_of_custom_types() {
+    let store = MemoryStore::new();
+    let root = Group::create(&store, Format::Zarr3).expect("created");
+    let mut a = root
+        .create_array("a", Array::<Digit>::builder([2]).fill_value(Digit(5)))
+        .expect("created");
+    a.set_attribute("n", &1).expect("changed");
+    a.resize([3]).expect("resized");
+    let a = open::<Digit>(&store, "a").expect("opens");
+    assert_eq!(a.shape(), [3]);
+    assert_eq!(a.attribute::<u32>("n").expect("a number"), Some(1));
+}
+
+/// Numbers but zero.
+#[derive(Clone, Debug, PartialEq)]
+struct Positive(std::num::NonZeroU8);
+
+impl Element for Positive {
+    fn accepts(stored: &DataType) -> bool {
+        *stored == DataType::UInt { bits: 8 }
+    }
+
+    fn new_type() -> Option<DataType> {
+        Some(DataType::UInt { bits: 8 })
+    }
+
+    fn to_content(&self, _: &DataType, out: &mut Vec<u8>) -> Result<(), String> {
+        out.push(self.0.get());
+        Ok(())
+    }
+
+    fn from_content(content: &[u8], _: &DataType) -> Option<Self> {
+        std::num::NonZeroU8::new(*content.first()?).map(Self)
+    }
+}
+
+#[test]
+fn a_fill_value_that_is_no_value_of_the_rust_type_is_refused() {
+    let store = MemoryStore::new();
+    for (path, fill) in [("zero", 0), ("one", 1)] {
+        Array::<u8>::builder([2])
+            .fill_value(fill)
+            .create((&store, path))
+            .expect("created");
+    }
+    let one = Array::<Positive>::open((&store, "one")).expect("opens");
+    assert_eq!(one.fill_value().0.get(), 1);
+    let error = Array::<Positive>::open((&store, "zero")).expect_err("has to be refused");
+    assert_eq!(error.kind(), ErrorKind::WrongType, "{error}");
+    assert!(error.to_string().contains("fill value"), "{error}");
+}
+
+#[test]
 fn fields_may_be_of_custom_types() {
     let fields = [
         Field::new("n", DataType::UInt { bits: 16 }),

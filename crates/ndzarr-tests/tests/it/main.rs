@@ -35,6 +35,7 @@ mod concurrent_update;
 mod consolidated;
 mod consolidated_above;
 mod consolidated_entries;
+mod consolidated_views;
 mod copy;
 mod copy_accounts;
 mod copy_as_future;

@@ -57,7 +57,7 @@ impl Growth {
             let what = format!("no axis {axis} in an array of shape {:?}", info.shape());
             return Err(info.name(Error::new(ErrorKind::InvalidArgument, what)));
         };
-        let row_end = row_end(&info, axis, end)?;
+        let row_end = row_of(&info, axis, end)?.end;
         let rows = Rows::new(axis, end);
         Ok(Self {
             info,
@@ -79,8 +79,10 @@ impl Growth {
         if shape.len() + 1 == self.info.shape().len() {
             shape.insert(self.axis, 1);
         }
-        self.info
-            .named(appended(self.info.shape(), self.axis, &shape))?;
+        // With what was added, but not published.
+        let mut now = self.info.shape().to_vec();
+        now[self.axis] = self.end;
+        self.info.named(appended(&now, self.axis, &shape))?;
         Ok(shape)
     }
 
@@ -248,7 +250,7 @@ impl Growth {
     pub(crate) fn is_due(&self) -> Result<bool> {
         let published = self.info.shape()[self.axis];
         let added = self.end - published;
-        let shown = published - row_start(&self.info, self.axis, published)?;
+        let shown = published - row_of(&self.info, self.axis, published)?.start;
         Ok(added > 0 && added.saturating_mul(COPIES) >= shown)
     }
 
@@ -285,34 +287,22 @@ impl Growth {
         };
         self.info.append_all(axis, added).await?;
         (self.head, self.rows) = (None, Rows::new(axis, self.end));
-        self.row_end = row_end(&self.info, axis, self.end)?;
+        self.row_end = row_of(&self.info, axis, self.end)?.end;
         Ok(())
     }
 }
 
-/// The end of the row of units that has an index along an axis.
-fn row_end(info: &ArrayInfo, axis: usize, at: u64) -> Result<u64> {
+/// The row of units that contains index `at` along an axis.
+fn row_of(info: &ArrayInfo, axis: usize, at: u64) -> Result<Range<u64>> {
     let grid = info.grid()?;
     if follows_appends(&grid, axis) {
-        return Ok(at.saturating_add(grid.chunk_shape()[axis].max(1)));
+        return Ok(at..at.saturating_add(grid.chunk_shape()[axis].max(1)));
     }
-    let row = grid
-        .n_chunks_along(axis, at.saturating_add(1))
-        .saturating_sub(1);
+    let after = at.saturating_add(1);
+    let row = grid.n_chunks_along(axis, after).saturating_sub(1);
+    let range = grid.range_along(axis, row);
     // A chunk without length, in an array without elements.
-    Ok(grid.range_along(axis, row).end.max(at.saturating_add(1)))
-}
-
-/// The start of the row of units that has an index along an axis.
-fn row_start(info: &ArrayInfo, axis: usize, at: u64) -> Result<u64> {
-    let grid = info.grid()?;
-    if follows_appends(&grid, axis) {
-        return Ok(at);
-    }
-    let row = grid
-        .n_chunks_along(axis, at.saturating_add(1))
-        .saturating_sub(1);
-    Ok(grid.range_along(axis, row).start.min(at))
+    Ok(range.start.min(at)..range.end.max(after))
 }
 
 /// Returns `true` if the chunks past the end depend on what is appended, or on the grid.

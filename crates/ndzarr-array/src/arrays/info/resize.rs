@@ -132,6 +132,7 @@ impl ArrayInfo {
         let storage = self.storage.clone();
         let key = shape_key(&self.node);
         let policy = self.options.concurrent_update;
+        let has_shards = !added.shards.is_empty();
         self.confirm_keys().await?;
         if storage.is_blocking() {
             storage.check_there_first(&self.node, &key).await?;
@@ -171,6 +172,12 @@ impl ArrayInfo {
                 *self = grown;
                 return self.refresh(key).await;
             }
+            // What was written is gone, and encoded shards are written only once.
+            if has_shards {
+                let what =
+                    "another writer changed the array's document meanwhile: nothing was published";
+                return Err(self.name(Error::new(ErrorKind::Conflict, what)));
+            }
         }
     }
 
@@ -201,7 +208,7 @@ impl ArrayInfo {
         if document.is_some() && self.storage.is_blocking() {
             let array = self.clone();
             let shape = grown.shape().to_vec();
-            work.unless_published(move |held| array.tidy(held, &shape));
+            work.unless_published(move |held| array.undo_append(held, &shape));
         }
         let writer = Self {
             options: work.options(&self.options),
@@ -218,15 +225,15 @@ impl ArrayInfo {
             (Err(error), _) => Err(error),
         };
         drop(work);
-        if done.is_err() && !self.storage.is_blocking() {
-            self.trim_after_failure(grown.shape()).await;
+        if !matches!(done, Ok(Published::Yes)) && !self.storage.is_blocking() {
+            self.trim_unless_published(grown.shape()).await;
         }
         done
     }
 
-    /// Removes what a failed append has written to an asynchronous store, for which no other thread
+    /// Removes what an append that did not publish has written to an asynchronous store, for which no other thread
     /// may wait.
-    async fn trim_after_failure(&self, written: &[u64]) {
+    async fn trim_unless_published(&self, written: &[u64]) {
         let key = shape_key(&self.node);
         let limit = self.node.context.limits.document_bytes;
         if let Ok(Some(now)) = self.storage.value(&key, limit).await {
@@ -267,7 +274,7 @@ impl ArrayInfo {
     /// Removes what an append has written for the shape `written`, but not published: whatever lies
     /// outside the shape in the document. A failure is not reported: the caller has an error
     /// already, or has ended. Resizing to the same shape tries again.
-    fn tidy(&self, held: &HeldDocument, written: &[u64]) {
+    fn undo_append(&self, held: &HeldDocument, written: &[u64]) {
         let key = shape_key(&self.node);
         let limits = &self.node.context.limits;
         let again;
@@ -347,19 +354,17 @@ impl ArrayInfo {
 
     /// Updates the copies of a changed document.
     async fn refresh(&self, key: String) -> Result<()> {
-        self.changed();
         let change = DocumentChange {
             keys: vec![key],
             ..DocumentChange::default()
         };
         let policy = self.options.concurrent_update;
-        consolidated::refresh(&self.storage, &self.node, &change, policy)
-            .await
-            .map_err(|error| {
-                let what =
-                    "the array has its new shape, the consolidated metadata above it may not";
-                error.after(what).once_done()
-            })
+        let refreshed = consolidated::refresh(&self.storage, &self.node, &change, policy).await;
+        self.changed();
+        refreshed.map_err(|error| {
+            let what = "the array has its new shape, the consolidated metadata above it may not";
+            error.after(what).once_done()
+        })
     }
 
     fn checked<T>(&self, result: Result<T, MetadataError>) -> Result<T> {

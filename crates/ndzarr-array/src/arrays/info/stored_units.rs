@@ -40,7 +40,7 @@ impl ArrayInfo {
         }
     }
 
-    /// A unit was not found: an error if it lies under a key that the document does not state.
+    /// After a unit was not found: fails if chunks lie under keys that the document does not state.
     async fn absent_unit(&self, unit: &[u64]) -> Result<()> {
         // Without its codecs it has no chunks that can be read.
         let Ok(data) = self.data() else { return Ok(()) };

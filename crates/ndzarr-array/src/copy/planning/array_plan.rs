@@ -13,7 +13,7 @@ use crate::copy::Run;
 use crate::copy::options::Layout;
 use crate::copy::planning::conversion::Conversion;
 use crate::copy::planning::plan::{ArrayPlan, NodePlan, NodeWork, Whole, new_report};
-use crate::copy::planning::request::sharding;
+use crate::copy::planning::request::{Requests, sharding};
 use crate::copy::planning::strategy::{self, Choice, Strategy};
 use crate::copy::planning::units::{listed, n_units};
 use crate::copy::planning::window::Window;
@@ -158,52 +158,54 @@ impl Run<'_> {
         let suits = !is_of_n5 || is_same || self.options.at_most < CopyLevel::Reencoded;
         let can_keep =
             suits && conversion.is_none() && array.window.is_none() && layout.is_of(spec);
-        let mut kept = if can_keep {
+        let kept = if can_keep {
             keep_chunks(spec, create, keys)
         } else {
             None
         };
-        let undescribed = out.clone();
-        let request = loop {
-            out.level = match &kept {
-                Some(_) if is_same => CopyLevel::Metadata,
-                Some(_) => CopyLevel::Rekeyed,
-                None => CopyLevel::Reencoded,
+        if let Some(mut request) = kept {
+            let mut described = out.clone();
+            described.level = if is_same {
+                CopyLevel::Metadata
+            } else {
+                CopyLevel::Rekeyed
             };
-            if is_same && kept.is_none() {
-                let what = "its chunks have to be encoded again, which needs another target";
-                return Err(requests.refuse(what));
-            }
-            if out.level > self.options.at_most {
-                let what = format!(
-                    "it would be {:?}, but only {:?} is allowed",
-                    out.level, self.options.at_most
-                );
-                return Err(requests.refuse(&what));
-            }
-            let is_kept = kept.is_some();
-            let mut request = match kept.take() {
-                Some(request) => request,
-                None => requests.encode_again(spec, layout, conversion, &mut out.notes)?,
-            };
-            requests.describe_remaining(spec, conversion, &mut request, out)?;
+            self.check_level(described.level, &requests)?;
+            requests.describe_remaining(spec, conversion, &mut request, &mut described)?;
             let made = check_request(path, &request, create)?;
             let fills = made.kind.array().map(|made| made.fill_value.bytes());
-            if !is_kept || fills == Some(spec.fill_value.bytes()) || self.has_all(node).await? {
-                break request;
+            if fills == Some(spec.fill_value.bytes()) || self.has_all(node).await? {
+                *out = described;
+                if is_of_n5 {
+                    let note = "its chunks stay N5 blocks, which few other programs read in Zarr";
+                    out.notes.push(note.to_owned());
+                }
+                return Ok(request);
             }
             // Chunks that are not stored would get another fill value.
-            *out = undescribed.clone();
-            out.notes.push(
-                "chunks that are not stored are written, as the fill value is another".to_owned(),
-            );
-        };
-        if is_of_n5 && out.level != CopyLevel::Reencoded {
-            out.notes.push(
-                "its chunks stay N5 blocks, which few other programs read in Zarr".to_owned(),
-            );
+            let note = "chunks that are not stored are written, as the fill value is another";
+            out.notes.push(note.to_owned());
         }
+        out.level = CopyLevel::Reencoded;
+        if is_same {
+            let what = "its chunks have to be encoded again, which needs another target";
+            return Err(requests.refuse(what));
+        }
+        self.check_level(out.level, &requests)?;
+        let mut request = requests.encode_again(spec, layout, conversion, &mut out.notes)?;
+        requests.describe_remaining(spec, conversion, &mut request, out)?;
+        check_request(path, &request, create)?;
         Ok(request)
+    }
+
+    /// Refuses a copy that does more than the options allow.
+    fn check_level(&self, level: CopyLevel, requests: &Requests<'_>) -> Result<()> {
+        let at_most = self.options.at_most;
+        if level > at_most {
+            let what = format!("it would be {level:?}, but only {at_most:?} is allowed");
+            return Err(requests.refuse(&what));
+        }
+        Ok(())
     }
 
     /// How the elements of one array get into another.

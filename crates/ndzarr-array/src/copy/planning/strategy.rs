@@ -251,28 +251,25 @@ impl Overhead {
     }
 
     fn of_writes(target: &ArrayInfo, unit: u64, inner: Option<u64>, threads: u64) -> Self {
-        let is_async = !target.storage.is_blocking();
-        match inner {
+        let unit = match inner {
             // Encoded piece by piece.
-            Some(inner) if has_pieces(target) => Self {
-                unit: inner.saturating_add(256 << 10),
-                n: 2 * threads,
-                is_async,
-            },
-            // The elements, and the encoded value.
-            _ => Self {
-                unit,
-                n: 2 * threads,
-                is_async,
-            },
+            Some(inner) if has_pieces(target) => inner.saturating_add(256 << 10),
+            _ => unit,
+        };
+        // The elements, and the encoded value.
+        Self {
+            unit,
+            n: 2 * threads,
+            is_async: !target.storage.is_blocking(),
         }
     }
 
     fn bytes(&self, memory: u64) -> u64 {
-        match self.is_async {
+        if self.is_async {
             // What is in flight is limited.
-            true => (memory / 4).max(self.unit.saturating_mul(2)),
-            false => self.unit.saturating_mul(self.n),
+            (memory / 4).max(self.unit.saturating_mul(2))
+        } else {
+            self.unit.saturating_mul(self.n)
         }
     }
 }

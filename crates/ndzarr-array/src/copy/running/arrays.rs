@@ -14,7 +14,7 @@ use crate::copy::running::files::Files;
 use crate::copy::running::groups::{Hierarchy, own_documents};
 use crate::copy::running::temporary::Temporary;
 use crate::error::{ErrorKind, Result};
-use crate::hierarchy::note::{Begun, Note, TEMPORARY, at_end};
+use crate::hierarchy::note::{Begun, Note, TEMPORARY, at_end, chunk_prefix};
 use crate::operations::each::Counter;
 
 /// The copy of an array between its note and its documents.
@@ -243,18 +243,13 @@ impl Run<'_> {
 
     /// The note of a copy of an array, which will be the node `to`.
     pub(super) fn note(&self, node: &Node, to: &Node, level: CopyLevel) -> Note {
-        let prefix = to
-            .kind
-            .array()
-            .map(|spec| &*spec.keys.prefix)
-            .unwrap_or_default();
         let mut made = format!("{level:?} {:?}", to.documents);
         if let Some(slices) = &self.options.slices {
             made += &format!(" of {slices:?}");
         }
         Note::new(
             (&self.source, node),
-            prefix,
+            chunk_prefix(to),
             &made,
             &format!("{:?}", self.options.numbers),
         )
@@ -262,12 +257,7 @@ impl Run<'_> {
 
     fn temporary(&self, copy: &str, creation: &Creation) -> Result<Temporary> {
         let Some(place) = &self.options.temporary else {
-            let prefix = creation
-                .node
-                .kind
-                .array()
-                .map(|spec| &spec.keys.prefix[..])
-                .unwrap_or_default();
+            let prefix = chunk_prefix(&creation.node);
             return Ok(Temporary {
                 storage: self.target.clone(),
                 prefix: format!("{prefix}{TEMPORARY}/"),

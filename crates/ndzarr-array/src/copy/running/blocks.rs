@@ -221,7 +221,7 @@ impl Pass<'_> {
                 target.named(writer.and_then(ShardWriter::spilling))?
             }
         };
-        write_inner(target, block, &writes)?;
+        write_inner(target, block, shard, &writes)?;
         if *is_last {
             let finished = writes.finish(async || Ok(()));
             return target
@@ -331,13 +331,15 @@ impl BlockRead {
     }
 }
 
-/// Encodes the inner chunks of a block.
-fn write_inner(target: &ArrayInfo, block: &Block, writer: &ShardWriter) -> Result<()> {
+/// Encodes the inner chunks of a block, which is a part of this shard.
+fn write_inner(
+    target: &ArrayInfo,
+    block: &Block,
+    shard: &[u64],
+    writer: &ShardWriter,
+) -> Result<()> {
     let grid = target.inner_grid()?;
     let region = &block.step.region;
-    let Some(ShardPart { shard, .. }) = &block.step.shard else {
-        return Ok(());
-    };
     let first = target
         .grid()?
         .chunk_region(shard)

@@ -130,19 +130,11 @@ impl ChunkCopy<'_> {
         count(all.saturating_sub(left));
         match strategy {
             Strategy::ByUnit(threads) => self.by_unit(source, needed, *threads)?,
-            Strategy::Blocks(walk) => {
-                let steps = steps(walk, &grid, needed)?;
-                self.pass(
-                    [source, target],
-                    self.window,
-                    walk,
-                    conversion,
-                    steps,
-                    &count,
-                )?;
-            }
-            Strategy::Pieces(walk) => {
-                let steps = shard_steps(walk, &grid, needed.map(|unit| unit.index));
+            Strategy::Blocks(walk) | Strategy::Pieces(walk) => {
+                let steps = match strategy {
+                    Strategy::Pieces(_) => shard_steps(walk, &grid, needed.map(|unit| unit.index)),
+                    _ => steps(walk, &grid, needed)?,
+                };
                 self.pass(
                     [source, target],
                     self.window,
@@ -208,7 +200,7 @@ impl ChunkCopy<'_> {
                 .map_or(region.clone(), |window| window.within(&region));
             for overlap in grid.overlaps(&region) {
                 // Neighbours often touch the same.
-                let number = all.number_of_any(&overlap.chunk);
+                let number = all.number(&overlap.chunk);
                 numbers.extend(number.filter(|number| numbers.last() != Some(number)));
             }
         }
@@ -226,6 +218,16 @@ impl ChunkCopy<'_> {
         })
     }
 
+    /// The options of reads and writes, whose progress the copy counts itself.
+    fn run_options(&self) -> RunOptions {
+        let mut run = self.run.clone();
+        run.progress = None;
+        if self.fill_differs {
+            run.fill_chunks = FillChunks::Store;
+        }
+        run
+    }
+
     fn pass(
         &self,
         [source, target]: [&ArrayInfo; 2],
@@ -235,14 +237,7 @@ impl ChunkCopy<'_> {
         steps: Steps,
         count: &(dyn Fn(u64) + Sync),
     ) -> Result<()> {
-        let fills = if self.fill_differs {
-            FillChunks::Store
-        } else {
-            self.run.fill_chunks
-        };
-        let mut run = self.run.clone();
-        run.fill_chunks = fills;
-        run.progress = None;
+        let mut run = self.run_options();
         run.bytes_in_flight = run.bytes_in_flight.min(walk.in_flight.0);
         run.requests_in_flight = run.requests_in_flight.min(walk.in_flight.1);
         let pass = Pass {
@@ -260,14 +255,7 @@ impl ChunkCopy<'_> {
 
     /// Copies elements of variable size chunk by chunk of the target, or shard by shard.
     fn by_unit(&self, source: &ArrayInfo, needed: Chunks, threads: usize) -> Result<()> {
-        let fills = if self.fill_differs {
-            FillChunks::Store
-        } else {
-            self.run.fill_chunks
-        };
-        let mut one = self.run.clone().threads(NonZeroUsize::new(1));
-        one.fill_chunks = fills;
-        one.progress = None;
+        let one = self.run_options().threads(NonZeroUsize::new(1));
         let mut source = source.clone();
         source.options = one.clone();
         let source = &source;

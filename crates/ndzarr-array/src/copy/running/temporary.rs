@@ -44,11 +44,11 @@ impl Temporary {
         let mut request =
             ArrayRequest::new(shape.to_vec(), chunks.to_vec(), spec.data_type.clone());
         request.fill_value = FillRequest::Value(FillValue::defined(spec.fill_value.bytes()));
-        let mut node = check_request(
-            &NodePath::root(),
-            &request,
-            &CreateOptions::new(Format::Zarr3),
-        )?;
+        let described =
+            |format| check_request(&NodePath::root(), &request, &CreateOptions::new(format));
+        // Only Zarr v2 has structures with padding or with arrays as members.
+        let mut node = described(Format::Zarr3)
+            .or_else(|error| described(Format::Zarr2).map_err(|_| error))?;
         if let NodeKind::Array(spec) = &mut node.kind {
             // Another run with other memory has other chunks.
             let name: Vec<String> = chunks.iter().map(u64::to_string).collect();

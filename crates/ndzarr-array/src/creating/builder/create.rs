@@ -64,6 +64,7 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
             .codecs(self.registry.clone().unwrap_or_default())
             .n5_axes(self.options.n5_axes)
             .limits(self.options.limits);
+        let concurrent_update = self.options.concurrent_update;
         let shape = self.request.shape.clone();
         let data_type = self.data_type.clone();
         let mut found = options.array(place.clone()).await;
@@ -79,8 +80,9 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
                 created => return created,
             }
         }
-        let found = found?;
-        found.named(E::check_stored(found.data_type()))?;
+        let mut found = found?;
+        found.options.concurrent_update = concurrent_update;
+        E::check_stored(&found)?;
         let is_other_type = data_type.is_some_and(|data_type| data_type != *found.data_type());
         let has_room = found.shape().len() == shape.len()
             && found
@@ -104,7 +106,7 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
             registry,
         } = self.decided()?;
         let info = create(place, &request, &options, &registry).await?;
-        info.named(E::check_stored(info.data_type()))?;
+        E::check_stored(&info)?;
         Ok(info)
     }
 
@@ -120,7 +122,7 @@ impl<E: ElementType, M> ArrayBuilder<E, M> {
         } = self.decided()?;
         let (storage, creation) = find_node::new_array(place, &request, &options).await?;
         let (info, unseen) = Unseen::begin(storage, creation, &options, &registry).await?;
-        info.named(E::check_stored(info.data_type()))?;
+        E::check_stored(&info)?;
         Ok((info, unseen, registry))
     }
 

@@ -75,7 +75,7 @@ impl GroupIn<Blocking> {
     /// As for [`Array::open`](crate::Array::open).
     pub fn array<E: ElementType>(&self, name: &str) -> Result<ArrayIn<E, Blocking>> {
         let info = self.info.wait(self.info.array(name))?;
-        info.named(E::check_stored(info.data_type()))?;
+        E::check_stored(&info)?;
         Ok(info.into())
     }
 
@@ -203,7 +203,7 @@ impl GroupIn<Asynchronous> {
             .info
             .on_pool(|group| async move { group.array(&name).await })
             .await?;
-        info.named(E::check_stored(info.data_type()))?;
+        E::check_stored(&info)?;
         Ok(info.into())
     }
 

@@ -62,9 +62,7 @@ impl GroupInfo {
     fn with_view(&self, mut info: ArrayInfo) -> ArrayInfo {
         info.view = Some(Arc::clone(&self.view));
         info.options = self.options.clone();
-        let context = &mut Arc::make_mut(&mut info.node).context;
-        context.extensions = self.node.context.extensions.clone();
-        context.unknown_type = self.node.context.unknown_type;
+        Arc::make_mut(&mut info.node).context.unknown_type = self.node.context.unknown_type;
         info
     }
 

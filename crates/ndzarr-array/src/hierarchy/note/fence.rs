@@ -12,7 +12,7 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use ndzarr_engine::{AnyStore, with_files};
 use ndzarr_store::{
-    AsyncStore, Fetch, Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Put, Store,
+    AsyncStore, Fetch, Fetched, Key, KeyLock, Locked, Of, Pin, Precondition, Prefix, Put, Store,
     StoreError, Temporary, Wait, Want,
 };
 
@@ -108,6 +108,11 @@ impl Store for Fenced<Arc<dyn Store>> {
         self.store.erase(key, only_if)
     }
 
+    fn erase_prefix(&self, prefix: &Prefix, wait: Wait<'_>) -> Result<(), StoreError> {
+        self.check()?;
+        self.store.erase_prefix(prefix, wait)
+    }
+
     fn lock(&self, key: &Key, wait: Wait<'_>) -> Result<Locked, StoreError> {
         Ok(match self.store.lock(key, wait)? {
             Locked::Held(lock) => Locked::Held(Box::new(FencedLock {
@@ -162,6 +167,20 @@ impl AsyncStore for Fenced<Arc<dyn AsyncStore>> {
         Box::pin(async move {
             self.check().await?;
             self.store.erase(key, only_if).await
+        })
+    }
+
+    fn erase_keys<'a>(&'a self, keys: &'a [Key]) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            self.check().await?;
+            self.store.erase_keys(keys).await
+        })
+    }
+
+    fn erase_prefix<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            self.check().await?;
+            self.store.erase_prefix(prefix).await
         })
     }
 }
