@@ -309,6 +309,10 @@ impl Store for FsStore {
         self.list(prefix)
     }
 
+    fn unlisted_names(&self, prefix: &Prefix) -> Result<Vec<String>, StoreError> {
+        self.unlisted(prefix)
+    }
+
     fn place(&self, prefix: &Prefix) -> Result<Option<(u64, u64)>, StoreError> {
         self.linked_folder(prefix)
     }

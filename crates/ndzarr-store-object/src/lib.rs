@@ -44,6 +44,7 @@ mod requests;
 mod settings;
 mod state;
 mod store;
+mod unlisted;
 mod unranged;
 
 // The integration tests are part of the program of the unit tests, which saves a program.

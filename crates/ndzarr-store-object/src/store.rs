@@ -22,6 +22,7 @@ use crate::requests::conflicts::Conflicts;
 use crate::requests::hedge::Hedge;
 use crate::requests::limit::Limit;
 use crate::requests::runtime::{Task, runtime};
+use crate::unlisted::UnlistedNames;
 use crate::unranged::UnrangedCache;
 
 /// A bucket, a container, or a folder of a web server, below a prefix. Clones share its
@@ -45,6 +46,7 @@ pub(crate) struct Inner {
     pub(crate) hedge: Option<Hedge>,
     pub(crate) signing: Signing,
     pub(crate) unranged: UnrangedCache,
+    pub(crate) unlisted: UnlistedNames,
 }
 
 /// The kind of service that has the values of a store.
@@ -185,14 +187,23 @@ impl AsyncStore for ObjectStore {
         self.run(|inner| async move { inner.list_prefix(&prefix).await })
     }
 
+    /// Those that the last lists of all keys below the prefix have left out: of many, the first.
+    fn unlisted_names<'a>(
+        &'a self,
+        prefix: &'a Prefix,
+    ) -> BoxFuture<'a, Result<Vec<String>, StoreError>> {
+        Box::pin(async move { Ok(self.0.unlisted.below(prefix)) })
+    }
+
     fn list_pages<'a>(&'a self, prefix: &'a Prefix) -> BoxStream<'a, Result<Vec<Key>, StoreError>> {
         Box::pin(stream::try_unfold(
             Inner::pages(prefix),
             move |mut pages| {
-                let prefix = prefix.clone();
                 self.run(|inner| async move {
-                    let page = pages.next_page(&inner).await?;
-                    Ok(page.map(|page| (inner.keys(&prefix, &page), pages)))
+                    let Some(page) = pages.next_page(&inner).await? else {
+                        return Ok(None);
+                    };
+                    Ok(Some((pages.keys(&inner, &page), pages)))
                 })
             },
         ))
@@ -205,12 +216,11 @@ impl AsyncStore for ObjectStore {
         Box::pin(stream::try_unfold(
             Inner::pages(prefix),
             move |mut pages| {
-                let prefix = prefix.clone();
                 self.run(|inner| async move {
                     let Some(page) = pages.next_page(&inner).await? else {
                         return Ok(None);
                     };
-                    Ok(Some((inner.sizes(&prefix, &page).await?, pages)))
+                    Ok(Some((pages.sizes(&inner, &page).await?, pages)))
                 })
             },
         ))

@@ -51,7 +51,7 @@ pub(crate) struct Entry {
 const UNKNOWN: u32 = u32::MAX;
 
 /// The most names of skipped entries that are remembered.
-const MAX_SKIPPED_NAMES: usize = 8;
+const MAX_SKIPPED_NAMES: usize = 100;
 
 /// Any of these flags marks an encrypted entry.
 const ENCRYPTED: u16 = 0x2041;

@@ -93,10 +93,19 @@ impl<S> ZipStore<S> {
         self.archive.directory.n_skipped
     }
 
-    /// The names of the first of these entries; bytes that are not UTF-8 are shown as U+FFFD.
+    /// The names of the first hundred of these entries; bytes that are not UTF-8 are shown as
+    /// U+FFFD.
     #[must_use]
     pub fn skipped(&self) -> &[String] {
         &self.archive.directory.skipped
+    }
+
+    /// Those of the skipped entries that are below a prefix, in order.
+    fn skipped_below(&self, prefix: &Prefix) -> Vec<String> {
+        let is_below = |name: &&String| name.starts_with(prefix.as_str());
+        let mut names: Vec<String> = self.skipped().iter().filter(is_below).cloned().collect();
+        names.sort_unstable();
+        names
     }
 
     fn name_in(&self, base: &str) -> String {
@@ -149,6 +158,11 @@ impl<S: Store> Store for ZipStore<S> {
         self.archive.directory.list_prefix(prefix)
     }
 
+    /// Those among [`skipped`](ZipStore::skipped), the first hundred of the archive.
+    fn unlisted_names(&self, prefix: &Prefix) -> Result<Vec<String>, StoreError> {
+        Ok(self.skipped_below(prefix))
+    }
+
     fn can(&self) -> Can {
         READ_ONLY_ABILITIES
     }
@@ -193,6 +207,14 @@ impl<S: AsyncStore> AsyncStore for ZipStore<S> {
         prefix: &'a Prefix,
     ) -> BoxFuture<'a, Result<Vec<Key>, StoreError>> {
         Box::pin(ready(self.archive.directory.list_prefix(prefix)))
+    }
+
+    /// Those among [`skipped`](ZipStore::skipped), the first hundred of the archive.
+    fn unlisted_names<'a>(
+        &'a self,
+        prefix: &'a Prefix,
+    ) -> BoxFuture<'a, Result<Vec<String>, StoreError>> {
+        Box::pin(ready(Ok(self.skipped_below(prefix))))
     }
 
     fn can(&self) -> Can {

@@ -112,6 +112,17 @@ pub trait AsyncStore: fmt::Debug + Send + Sync {
         })
     }
 
+    /// Asynchronous [`Store::unlisted_names`](crate::Store::unlisted_names).
+    fn unlisted_names<'a>(
+        &'a self,
+        prefix: &'a Prefix,
+    ) -> BoxFuture<'a, Result<Vec<String>, StoreError>> {
+        if let Some(inner) = self.inner() {
+            return inner.unlisted_names(prefix);
+        }
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+
     /// The keys of [`list_prefix`](Self::list_prefix) page by page, so that no more than a page is
     /// in memory. Ends after an error.
     fn list_pages<'a>(&'a self, prefix: &'a Prefix) -> BoxStream<'a, Result<Vec<Key>, StoreError>> {

@@ -70,6 +70,9 @@ macro_rules! forward {
             fn list_prefix(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
                 (**self).list_prefix(prefix)
             }
+            fn unlisted_names(&self, prefix: &Prefix) -> Result<Vec<String>, StoreError> {
+                (**self).unlisted_names(prefix)
+            }
             fn list_sizes(&self, prefix: &Prefix, take: &mut dyn FnMut(&Key, Listed)) -> Result<(), StoreError> {
                 (**self).list_sizes(prefix, take)
             }
@@ -119,6 +122,9 @@ macro_rules! forward {
             }
             fn list_prefix<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<Vec<Key>, StoreError>> {
                 (**self).list_prefix(prefix)
+            }
+            fn unlisted_names<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<Vec<String>, StoreError>> {
+                (**self).unlisted_names(prefix)
             }
             fn erase_prefix<'a>(&'a self, prefix: &'a Prefix) -> BoxFuture<'a, Result<(), StoreError>> {
                 (**self).erase_prefix(prefix)

@@ -70,8 +70,8 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// What is forwarded goes past the wrapper's own methods: reads also come by
     /// [`fetch_pieces`](Self::fetch_pieces) and [`has`](Self::has), writes by
     /// [`lock`](Self::lock) and [`temporary`](Self::temporary), removals by
-    /// [`erase_prefix`](Self::erase_prefix). A wrapper that changes or refuses some of these writes
-    /// all of them, and one that changes keys or values has no `inner`.
+    /// [`erase_prefix`](Self::erase_prefix). A wrapper that changes or refuses any of these must
+    /// implement all of them, and one that changes keys or values has no `inner`.
     fn inner(&self) -> Option<&dyn Store> {
         None
     }
@@ -251,6 +251,21 @@ pub trait Store: fmt::Debug + Send + Sync {
             Ok(())
         })?;
         Ok(keys)
+    }
+
+    /// The names below a prefix that no key can have, which lists leave out: with an empty segment
+    /// or a backslash, or not UTF-8. Whole, like keys, and in order. Empty by default.
+    ///
+    /// A store that learns of them only by a list remembers those that the last list of all keys
+    /// below the prefix left out, so call this after one. Of many it may remember only the first.
+    ///
+    /// # Errors
+    /// As for [`list_dir`](Self::list_dir).
+    fn unlisted_names(&self, prefix: &Prefix) -> Result<Vec<String>, StoreError> {
+        if let Some(inner) = self.inner() {
+            return inner.unlisted_names(prefix);
+        }
+        Ok(Vec::new())
     }
 
     /// Passes on every key below a prefix, unordered, each once, and the length of its value in

@@ -55,6 +55,10 @@ impl<S: AsyncStore + ?Sized> Store for BlockOn<S> {
         self.wait(self.0.list_prefix(prefix))
     }
 
+    fn unlisted_names(&self, prefix: &Prefix) -> Result<Vec<String>, StoreError> {
+        self.wait(self.0.unlisted_names(prefix))
+    }
+
     fn list_sizes(
         &self,
         prefix: &Prefix,

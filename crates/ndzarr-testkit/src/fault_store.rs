@@ -162,7 +162,7 @@ impl Faults {
 }
 
 impl<S: Store> Store for FaultStore<S> {
-    forward!(inner: name, place, range_merging, can);
+    forward!(inner: name, place, unlisted_names, range_merging, can);
 
     fn fetch(&self, fetch: &Fetch) -> Result<Fetched, StoreError> {
         self.faults.check(Call::Fetch, fetch.key.as_str())?;
@@ -268,6 +268,13 @@ impl<S: AsyncStore> AsyncStore for FaultStore<S> {
             self.faults.check(Call::List, prefix.as_str())?;
             self.inner.list_prefix(prefix).await
         })
+    }
+
+    fn unlisted_names<'a>(
+        &'a self,
+        prefix: &'a Prefix,
+    ) -> BoxFuture<'a, Result<Vec<String>, StoreError>> {
+        self.inner.unlisted_names(prefix)
     }
 
     fn can(&self) -> Can {

@@ -111,6 +111,14 @@ macro_rules! forward {
             $crate::ndzarr_store::Store::list_prefix(&self.$field, prefix)
         }
     };
+    (@unlisted_names $field:tt) => {
+        fn unlisted_names(
+            &self,
+            prefix: &$crate::ndzarr_store::Prefix,
+        ) -> Result<Vec<String>, $crate::ndzarr_store::StoreError> {
+            $crate::ndzarr_store::Store::unlisted_names(&self.$field, prefix)
+        }
+    };
     (@list_sizes $field:tt) => {
         fn list_sizes(
             &self,

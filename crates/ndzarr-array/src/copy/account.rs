@@ -16,9 +16,9 @@ use crate::hierarchy::key_name::{is_document, is_of_copy};
 use crate::storage::Storage;
 
 /// Sorts keys, one after another.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(crate) struct Sorter {
-    format: Option<Format>,
+    format: Format,
     /// Below these lies all that is copied.
     prefixes: Vec<String>,
     owners: Owners,
@@ -48,12 +48,15 @@ impl Sorter {
     pub(crate) fn of(root: &Node, to: Format, copies_files: bool) -> Self {
         let owners = Owners::new(&root.context.draft_suffix);
         let mut sorter = Self {
-            format: Some(root.format),
+            format: root.format,
             prefixes: erase(root).prefixes,
             owners,
+            nodes: BTreeSet::new(),
+            as_files: BTreeMap::new(),
+            not_copied: BTreeSet::new(),
             consolidates: matches!(to, Format::Zarr2 | Format::Zarr3),
             copies_files,
-            ..Self::default()
+            found: SortedKeys::default(),
         };
         sorter.add(root);
         sorter
@@ -135,7 +138,7 @@ impl Sorter {
         }
         match self.format {
             // They lie apart from all else.
-            Some(Format::DraftA | Format::DraftB) => true,
+            Format::DraftA | Format::DraftB => true,
             _ => prefixes_in(key)
                 .next()
                 .is_some_and(|prefix| self.nodes.contains(prefix)),
@@ -144,9 +147,7 @@ impl Sorter {
 
     fn take_document(&mut self, key: &str) {
         let account = &mut self.found.account;
-        let is_own = self
-            .format
-            .is_some_and(|format| is_document_of(format, key));
+        let is_own = is_document_of(self.format, key);
         match key.rsplit('/').next() {
             _ if !is_own => account.leave_out(LeftOutReason::OtherFormat, key),
             Some(".zmetadata") if self.consolidates => account.n_remade += 1,
@@ -165,14 +166,14 @@ impl Sorter {
             let mut take =
                 |key: &Key, listed: Option<Listed>| self.take(key.as_str(), listed.as_ref());
             storage.each_found(&prefix, limits, &mut take).await?;
-            self.leave_out_unlisted(storage, &prefix)?;
+            self.leave_out_unlisted(storage, &prefix).await?;
         }
         Ok(self)
     }
 
-    /// Leaves out what lies in a folder without being a key.
-    fn leave_out_unlisted(&mut self, storage: &Storage, prefix: &str) -> Result<()> {
-        for name in storage.unlisted_names(prefix)? {
+    /// Leaves out what has a name that no key can have.
+    async fn leave_out_unlisted(&mut self, storage: &Storage, prefix: &str) -> Result<()> {
+        for name in storage.unlisted_names(prefix).await? {
             self.leave_out(LeftOutReason::Unreadable, &name);
         }
         Ok(())
@@ -198,7 +199,7 @@ impl Sorter {
                 .await?;
         }
         for prefix in self.prefixes.clone() {
-            self.leave_out_unlisted(storage, &prefix)?;
+            self.leave_out_unlisted(storage, &prefix).await?;
         }
         self.found.account.n_chunks += units.n();
         self.look_at_files(storage).await?;

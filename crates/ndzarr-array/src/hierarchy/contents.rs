@@ -41,6 +41,10 @@ pub struct Contents {
     /// Everything below an array that cannot be opened is among them; a chunk outside of the grid
     /// of one that can, or under another separator, is not.
     pub foreign: Vec<String>,
+    /// Names that no key can have, in order, as
+    /// [`unlisted_names`](ndzarr_store::Store::unlisted_names) of the store has them. Those in a
+    /// folder are foreign; those in a bucket stay when the node is removed.
+    pub unlisted: Vec<String>,
 }
 
 /// The nodes below a place, as far as they tell keys apart.
@@ -180,7 +184,10 @@ impl Contents {
                     take(key.as_str(), listed)
                 })
                 .await?;
-            self.foreign.extend(storage.unlisted_names(prefix)?);
+            self.unlisted.extend(storage.unlisted_names(prefix).await?);
+        }
+        if storage.is_folder() {
+            self.foreign.extend(self.unlisted.iter().cloned());
         }
         others.sort_unstable();
         self.foreign.extend(
@@ -195,6 +202,7 @@ impl Contents {
         self.of_copies.sort_unstable();
         self.of_other_formats.sort_unstable();
         self.foreign.sort_unstable();
+        self.unlisted.sort_unstable();
         Ok(())
     }
 

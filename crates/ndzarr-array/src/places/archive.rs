@@ -106,15 +106,19 @@ pub(crate) fn open_remote(store: Arc<dyn AsyncStore>, name: &str) -> Result<Stor
     Ok(Storage::asynchronous(archive).with_warnings(warnings))
 }
 
+/// The most entries that a warning names.
+#[cfg(feature = "zip")]
+const MAX_NAMES_IN_WARNING: usize = 8;
+
 /// What an archive does not show.
 #[cfg(feature = "zip")]
 fn warnings<S>(archive: &ndzarr_store_zip::ZipStore<S>) -> Vec<String> {
     let n = archive.n_skipped();
-    let first = archive.skipped();
     if n == 0 {
         return Vec::new();
     }
-    let first: Vec<String> = first.iter().map(|name| format!("{name:?}")).collect();
+    let first = archive.skipped().iter().take(MAX_NAMES_IN_WARNING);
+    let first: Vec<String> = first.map(|name| format!("{name:?}")).collect();
     let more = n - first.len() as u64;
     let more = if more > 0 {
         format!(" and {more} more")

@@ -5,7 +5,6 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use ndzarr_metadata::{Format, documents_above};
-use ndzarr_store::{Prefix, StoreError};
 use ndzarr_store_fs::{FsStore, Links};
 
 use super::Storage;
@@ -27,11 +26,6 @@ impl Folder {
     /// Distinguishes it from other folders, and from the same one with other rules for links.
     pub(super) fn id(&self) -> String {
         format!("{:?} {:?}", self.0.root(), self.0.links())
-    }
-
-    /// What lies below a prefix under names that are not keys.
-    pub(super) fn unlisted_names(&self, prefix: &Prefix) -> Result<Vec<String>, StoreError> {
-        self.0.unlisted(prefix)
     }
 
     /// The hierarchies of a format that contain the folder, and its path in them: those above it by

@@ -1,12 +1,14 @@
 //! Lists the keys of a store.
 
+use std::ops::Range;
+
 use bytes::Bytes;
 use futures_util::stream::BoxStream;
 use futures_util::{StreamExt, stream};
 use ndzarr_engine::{AnyStore, closes_files_after, with_files};
 use ndzarr_metadata::{Limits, Node};
 use ndzarr_model::{ChunkKeys, KeyEncoding};
-use ndzarr_store::{DirListing, Key, Listed, Prefix, StoreError};
+use ndzarr_store::{DirListing, Fetch, Fetched, Key, Listed, Of, Prefix, StoreError, Want};
 
 use super::Storage;
 use crate::error::{Error, ErrorKind, Result};
@@ -41,7 +43,7 @@ impl Storage {
         let Ok(prefix) = Prefix::new(prefix) else {
             return stream::empty().boxed();
         };
-        let mut room = self.room(&prefix, limits);
+        let mut budget = self.list_budget(&prefix, limits);
         let pages = match &self.store {
             AnyStore::Async(store) => store.list_dir_pages(&prefix),
             AnyStore::Blocking(_) => stream::once(async move { self.dir(&prefix).await }).boxed(),
@@ -51,16 +53,16 @@ impl Storage {
             page.keys
                 .iter()
                 .chain(&page.prefixes)
-                .try_for_each(|name| room.take(name.len()))?;
+                .try_for_each(|name| budget.take(name.len()))?;
             Ok(page)
         };
         pages.map(counted).boxed()
     }
 
     /// How much of a list may come.
-    fn room(&self, prefix: &Prefix, limits: &Limits) -> Room<'_> {
+    fn list_budget(&self, prefix: &Prefix, limits: &Limits) -> ListBudget<'_> {
         let below = prefix.as_str().len();
-        Room {
+        ListBudget {
             storage: self,
             prefix: prefix.to_string(),
             below,
@@ -114,6 +116,44 @@ impl Storage {
         self.wait(self.value(key, limit))
     }
 
+    /// The size in bytes of the value under a key, and a range of its bytes, which are none if the
+    /// value ends before the range does; `None` if there is no value.
+    ///
+    /// # Errors
+    /// The store fails.
+    ///
+    /// ```
+    /// use ndzarr::{Array, MemoryStore, Storage};
+    ///
+    /// let storage = Storage::from(MemoryStore::new());
+    /// Array::<u8>::builder([4]).create((&storage, "a"))?.write(.., &ndarray::array![1, 2, 3, 4])?;
+    /// let read = |range| storage.read_key_range("a/c/0", range);
+    /// assert_eq!(read(1..3)?, Some((4, vec![2, 3].into())));
+    /// assert_eq!(read(3..5)?, Some((4, vec![].into())));
+    /// # Ok::<(), ndzarr::Error>(())
+    /// ```
+    pub fn read_key_range(&self, key: &str, range: Range<u64>) -> Result<Option<(u64, Bytes)>> {
+        // A name that cannot be a key has no value.
+        let Ok(key) = Key::new(key) else {
+            return Ok(None);
+        };
+        let fetch = Fetch {
+            key,
+            of: Of::Any,
+            want: Want::Ranges(vec![range]),
+        };
+        self.wait(async {
+            match self.fetch_raw(&fetch).await {
+                Ok(Fetched::Parts { size, parts, .. }) => {
+                    Ok(Some((size, parts.into_iter().next().unwrap_or_default())))
+                }
+                Ok(Fetched::Missing | Fetched::Changed) => Ok(None),
+                Err(StoreError::OutOfRange { size, .. }) => Ok(Some((size, Bytes::new()))),
+                Err(error) => self.named(Err(error)),
+            }
+        })
+    }
+
     /// What lies below a prefix at which no node can be opened, judged only by the names of the
     /// keys. The prefix ends in `/`, or is empty.
     ///
@@ -133,22 +173,13 @@ impl Storage {
         place.map_err(|error| Error::from(error).in_store(|| self.name()))
     }
 
-    /// What lies in a folder below a prefix without being a key.
-    #[cfg_attr(
-        not(feature = "fs"),
-        allow(unused_variables, reason = "only folders have such names")
-    )]
-    pub(crate) fn unlisted_names(&self, prefix: &str) -> Result<Vec<String>> {
-        match &self.folder {
-            #[cfg(feature = "fs")]
-            Some(folder) => {
-                let prefix = self.named(Prefix::new(prefix))?;
-                self.named(with_files(|| folder.unlisted_names(&prefix)))
-            }
-            #[cfg(not(feature = "fs"))]
-            Some(never) => match *never {},
-            None => Ok(Vec::new()),
-        }
+    /// Names below a prefix that no key can have. All keys below it were listed before.
+    pub(crate) async fn unlisted_names(&self, prefix: &str) -> Result<Vec<String>> {
+        let prefix = self.named(Prefix::new(prefix))?;
+        self.named(match &self.store {
+            AnyStore::Blocking(store) => with_files(|| store.unlisted_names(&prefix)),
+            AnyStore::Async(store) => store.unlisted_names(&prefix).await,
+        })
     }
 
     /// Passes on every key in the folders that may hold chunks of an array with this number of
@@ -174,7 +205,7 @@ impl Storage {
                     .map(|()| Vec::new());
             }
         };
-        let mut room = self.room(&top, limits);
+        let mut budget = self.list_budget(&top, limits);
         let mut others = Vec::new();
         let mut pending = vec![(top, 0)];
         while let Some((folder, depth)) = pending.pop() {
@@ -183,7 +214,7 @@ impl Storage {
             let may_be_folder = |name: &String| depth < n_axes && KeyEncoding::may_be_folder(name);
             for name in &listing.keys {
                 let key = self.named(folder.key(name))?;
-                room.take_key(&key)?;
+                budget.take_key(&key)?;
                 let below = &key.as_str()[keys.prefix.len()..];
                 if may_be_folder(name) && keys.encoding.decode(below, n_axes).is_none() {
                     self.named(with_files(|| store.has(&key)))?;
@@ -191,7 +222,7 @@ impl Storage {
                 take(&key);
             }
             for name in listing.prefixes.iter().filter(|name| !may_be_folder(name)) {
-                room.take(name.len())?;
+                budget.take(name.len())?;
                 others.push(self.named(Prefix::new(format!("{folder}{name}/")))?);
             }
             for name in listing
@@ -200,7 +231,7 @@ impl Storage {
                 .chain(&up)
                 .filter(|name| may_be_folder(name))
             {
-                room.take(name.len())?;
+                budget.take(name.len())?;
                 pending.push((
                     self.named(Prefix::new(format!("{folder}{name}/")))?,
                     depth + 1,
@@ -239,7 +270,7 @@ impl Storage {
         take: &mut (dyn FnMut(&Key) + Send),
     ) -> Result<()> {
         let prefix = self.named(Prefix::new(prefix))?;
-        let mut room = self.room(&prefix, limits);
+        let mut budget = self.list_budget(&prefix, limits);
         let store = match &self.store {
             AnyStore::Blocking(store) => {
                 self.named(with_files(|| store.list_prefix(&prefix)))?
@@ -252,7 +283,7 @@ impl Storage {
         let mut pages = store.list_pages(&prefix);
         while let Some(page) = pages.next().await {
             for key in self.named(page)? {
-                room.take_key(&key)?;
+                budget.take_key(&key)?;
                 take(&key);
             }
         }
@@ -267,7 +298,7 @@ impl Storage {
         take: &mut (dyn FnMut(&Key, Listed) + Send),
     ) -> Result<()> {
         let prefix = self.named(Prefix::new(prefix))?;
-        let mut room = self.room(&prefix, limits);
+        let mut budget = self.list_budget(&prefix, limits);
         let store = match &self.store {
             AnyStore::Blocking(store) => {
                 let mut began = false;
@@ -288,7 +319,7 @@ impl Storage {
         let mut pages = store.list_sizes(&prefix);
         while let Some(page) = pages.next().await {
             for (key, listed) in self.named(page)? {
-                room.take_key(&key)?;
+                budget.take_key(&key)?;
                 take(&key, listed);
             }
         }
@@ -296,9 +327,8 @@ impl Storage {
     }
 }
 
-/// The bytes of the names of one list. Those of a blocking store have all come when they are
-/// counted.
-struct Room<'s> {
+/// What remains of the bytes of names that one list may have.
+struct ListBudget<'s> {
     storage: &'s Storage,
     prefix: String,
     /// How much of a key is the prefix.
@@ -307,7 +337,7 @@ struct Room<'s> {
     taken: u64,
 }
 
-impl Room<'_> {
+impl ListBudget<'_> {
     fn take_key(&mut self, key: &Key) -> Result<()> {
         self.take(key.as_str().len().saturating_sub(self.below))
     }

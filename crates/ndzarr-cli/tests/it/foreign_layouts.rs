@@ -136,6 +136,18 @@ fn nested_chunks_that_the_metadata_do_not_state_are_named() {
         (&json!("0/0"), &json!("orphan")),
         "{found:?}"
     );
+    let is_counted = |found: &[serde_json::Value], n: u64| {
+        found.iter().any(|line| {
+            let what = line["what"].as_str().unwrap_or_default();
+            what.contains(&format!("{n} of its chunks lie under another separator"))
+        })
+    };
+    assert!(is_counted(&found, 4), "{found:?}");
+    // No chunk of 2 x 2.
+    fs::create_dir(folder.path("absent/9")).expect("a folder");
+    fs::write(folder.path("absent/9/9"), [0; 8]).expect("a file");
+    let found = folder.json(&["verify", "absent"]);
+    assert!(is_counted(&found, 4), "{found:?}");
     assert!(
         folder
             .bad(2, &["info", "absent", "--separator", "-"])
@@ -260,6 +272,8 @@ fn archives_of_other_systems_are_read() {
         "{}",
         ran.out
     );
+    let ran = folder.run(&["verify", "odd.zip", "--orphans"]);
+    assert_eq!(ran.out.matches("../c/0").count(), 1, "{}", ran.out);
     assert!(
         folder
             .good(&["info", "odd.zip"])

@@ -209,6 +209,14 @@ impl AsyncStore for Relayed {
         self.request(|store| async move { store.list_prefix(&prefix).await })
     }
 
+    fn unlisted_names<'a>(
+        &'a self,
+        prefix: &'a Prefix,
+    ) -> BoxFuture<'a, Result<Vec<String>, StoreError>> {
+        let prefix = prefix.clone();
+        self.request(|store| async move { store.unlisted_names(&prefix).await })
+    }
+
     fn list_pages<'a>(&'a self, prefix: &'a Prefix) -> BoxStream<'a, Result<Vec<Key>, StoreError>> {
         self.pages(prefix, |store, prefix| store.list_pages(prefix))
     }

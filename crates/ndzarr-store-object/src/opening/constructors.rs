@@ -27,6 +27,7 @@ use crate::settings::profile::Profile;
 use crate::settings::setting::{self, Setting, Use};
 use crate::settings::variables::Variables;
 use crate::store::{Inner, ObjectStore, Service};
+use crate::unlisted::UnlistedNames;
 use crate::unranged::UnrangedCache;
 
 /// Attempts are counted and repeated by this crate, not by object_store.
@@ -108,6 +109,7 @@ impl ObjectStore {
             options: options.clone(),
             signing,
             unranged: UnrangedCache::default(),
+            unlisted: UnlistedNames::default(),
         })))
     }
 

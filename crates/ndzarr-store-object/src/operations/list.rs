@@ -1,6 +1,7 @@
 //! Lists keys, a page at a time.
 
 use std::borrow::Cow;
+use std::mem;
 
 use ndzarr_store::{DirListing, Fetch, Fetched, Key, Listed, Of, Prefix, StoreError, Want};
 use object_store::list::PaginatedListOptions;
@@ -8,6 +9,7 @@ use object_store::list::PaginatedListOptions;
 use crate::answers::call::Purpose;
 use crate::answers::page::Page;
 use crate::store::{Inner, MAX_NAME_BYTES, Service};
+use crate::unlisted::LeftOut;
 
 /// The most pages without a name in a row. Services send some, for instance where much was erased.
 const MAX_EMPTY_PAGES: u32 = 1000;
@@ -29,6 +31,7 @@ pub(crate) struct Pages {
     /// The token of the page after the last one whose number is a power of two. Pages in a circle
     /// lead to this token again.
     earlier: Option<String>,
+    left_out: LeftOut,
 }
 
 impl Pages {
@@ -42,6 +45,7 @@ impl Pages {
             n_pages: 0,
             n_empty: 0,
             earlier: None,
+            left_out: LeftOut::default(),
         }
     }
 
@@ -65,11 +69,58 @@ impl Pages {
     /// Requests the next page; `None` after the last one.
     pub(crate) async fn next_page(&mut self, inner: &Inner) -> Result<Option<Page>, StoreError> {
         if self.is_done {
+            // A list of one folder does not tell what is below the others.
+            if self.delimiter.is_none() {
+                inner
+                    .unlisted
+                    .replace(&self.prefix, mem::take(&mut self.left_out));
+            }
             return Ok(None);
         }
         let page = inner.page(self).await?;
         self.follow(&page)?;
         Ok(Some(page))
+    }
+
+    /// The keys of a page. Names that are not valid keys, and markers of folders, are left out.
+    pub(crate) fn keys(&mut self, inner: &Inner, page: &Page) -> Vec<Key> {
+        page.keys
+            .iter()
+            .filter_map(|name| inner.key(&self.prefix, name, &mut self.left_out))
+            .collect()
+    }
+
+    /// The keys of a page and the lengths of their values. A length that is not in the page is
+    /// requested.
+    pub(crate) async fn sizes(
+        &mut self,
+        inner: &Inner,
+        page: &Page,
+    ) -> Result<Vec<(Key, Listed)>, StoreError> {
+        let mut sizes = Vec::with_capacity(page.keys.len());
+        for (name, size) in page.keys.iter().zip(&page.sizes) {
+            let Some(key) = inner.key(&self.prefix, name, &mut self.left_out) else {
+                continue;
+            };
+            if let Some(size) = size {
+                sizes.push((key, Listed::Value(*size)));
+                continue;
+            }
+            let fetch = Fetch {
+                key,
+                of: Of::Any,
+                want: Want::Size,
+            };
+            if let Fetched::Parts { size, .. } = inner.fetch(&fetch).await? {
+                sizes.push((fetch.key, Listed::Value(size)));
+            }
+        }
+        Ok(sizes)
+    }
+
+    /// The names that no key can have, of the pages so far.
+    pub(crate) fn into_left_out(self) -> LeftOut {
+        self.left_out
     }
 
     fn follow(&mut self, page: &Page) -> Result<(), StoreError> {
@@ -172,47 +223,17 @@ impl Inner {
         Ok(answer.page.unwrap_or_default())
     }
 
-    /// The keys of a page. Names that are not valid keys, and markers of folders, are left out.
-    pub(crate) fn keys(&self, prefix: &Prefix, page: &Page) -> Vec<Key> {
-        page.keys
-            .iter()
-            .filter_map(|name| self.key(prefix, name))
-            .collect()
-    }
-
-    fn key(&self, prefix: &Prefix, name: &str) -> Option<Key> {
-        let name = name
+    /// The key of a name in a page. `left_out` gets a name that no key can have, unless it is the
+    /// marker of a folder.
+    fn key(&self, prefix: &Prefix, name: &str, left_out: &mut LeftOut) -> Option<Key> {
+        let below = name
             .strip_prefix(&self.prefix)
-            .filter(|name| name.starts_with(prefix.as_str()))?;
-        Key::new(name).ok().filter(|key| self.path(key).is_ok())
-    }
-
-    /// The keys of a page and the lengths of their values. A length that is not in the page is
-    /// requested.
-    pub(crate) async fn sizes(
-        &self,
-        prefix: &Prefix,
-        page: &Page,
-    ) -> Result<Vec<(Key, Listed)>, StoreError> {
-        let mut sizes = Vec::with_capacity(page.keys.len());
-        for (name, size) in page.keys.iter().zip(&page.sizes) {
-            let Some(key) = self.key(prefix, name) else {
-                continue;
-            };
-            if let Some(size) = size {
-                sizes.push((key, Listed::Value(*size)));
-                continue;
-            }
-            let fetch = Fetch {
-                key,
-                of: Of::Any,
-                want: Want::Size,
-            };
-            if let Fetched::Parts { size, .. } = self.fetch(&fetch).await? {
-                sizes.push((fetch.key, Listed::Value(size)));
-            }
+            .filter(|below| below.starts_with(prefix.as_str()))?;
+        let key = Key::new(below).ok().filter(|key| self.path(key).is_ok());
+        if key.is_none() && !name.ends_with('/') {
+            left_out.add(below);
         }
-        Ok(sizes)
+        key
     }
 
     /// Lists keys one page after the other.
@@ -222,7 +243,7 @@ impl Inner {
         let mut budget = NameBudget::new();
         while let Some(page) = pages.next_page(self).await? {
             budget.take(prefix, &page)?;
-            keys.extend(self.keys(prefix, &page));
+            keys.extend(pages.keys(self, &page));
         }
         Ok(keys)
     }
@@ -244,8 +265,9 @@ impl Listings {
             return Ok(None);
         };
         self.budget.take(&self.prefix, &page)?;
-        let keys = inner
-            .keys(&self.prefix, &page)
+        let keys = self
+            .pages
+            .keys(inner, &page)
             .iter()
             .map(|key| key.name().to_owned())
             .collect();

@@ -10,6 +10,7 @@ use ndzarr_store::{Key, Prefix, StoreError};
 use crate::answers::page::Page;
 use crate::operations::list::{NameBudget, Pages};
 use crate::store::{Inner, Service};
+use crate::unlisted::LeftOut;
 
 /// The number of pages after which the rest of a list is split: a request or two for the split
 /// matter little then.
@@ -48,22 +49,26 @@ impl Inner {
             .list_range(prefix, NameRange::default(), &Mutex::new(NameBudget::new()))
             .await
         {
-            Ok(keys) => Ok(keys),
+            Ok((keys, left_out)) => {
+                self.unlisted.replace(prefix, left_out);
+                Ok(keys)
+            }
             Err(Stop::NoOrder) => self.list_in_order(prefix).await,
             Err(Stop::Error(error)) => Err(error),
         }
     }
 
-    /// The keys of a range.
+    /// The keys of a range, and the names in it that no key can have.
     fn list_range<'a>(
         &'a self,
         prefix: &'a Prefix,
         NameRange { after, before }: NameRange,
         budget: &'a Mutex<NameBudget>,
-    ) -> BoxFuture<'a, Result<Vec<Key>, Stop>> {
+    ) -> BoxFuture<'a, Result<(Vec<Key>, LeftOut), Stop>> {
         Box::pin(async move {
             let mut pages = Pages::starting_after(prefix, None, after.as_deref());
             let mut keys = Vec::new();
+            let mut of_ranges = LeftOut::default();
             let mut last = after.unwrap_or_default();
             for n_pages in 1.. {
                 let Some(mut page) = pages.next_page(self).await? else {
@@ -78,7 +83,7 @@ impl Inner {
                     .lock()
                     .unwrap_or_else(PoisonError::into_inner)
                     .take(prefix, &page)?;
-                keys.extend(self.keys(prefix, &page));
+                keys.extend(pages.keys(self, &page));
                 if pages.is_done() || before.as_ref().is_some_and(|before| last >= *before) {
                     break;
                 }
@@ -87,14 +92,19 @@ impl Inner {
                     if ranges.len() > 1 {
                         let lists = stream::iter(ranges)
                             .map(|range| self.list_range(prefix, range, budget));
-                        let found: Vec<Vec<Key>> =
+                        let found: Vec<(Vec<Key>, LeftOut)> =
                             lists.buffer_unordered(MAX_PARTS).try_collect().await?;
-                        keys.extend(found.into_iter().flatten());
+                        for (keys_of_range, left_out) in found {
+                            keys.extend(keys_of_range);
+                            of_ranges.join(left_out);
+                        }
                         break;
                     }
                 }
             }
-            Ok(keys)
+            let mut left_out = pages.into_left_out();
+            left_out.join(of_ranges);
+            Ok((keys, left_out))
         })
     }
 

@@ -70,6 +70,20 @@ fn ranges_of_a_long_list_are_read_at_once() -> Result<(), StoreError> {
 }
 
 #[test]
+fn names_that_no_key_can_have_are_remembered_of_all_ranges() -> Result<(), StoreError> {
+    let server = server();
+    let names = ["a/c/20//0", "a/c/3//0", "a/c/39//0"];
+    for name in names {
+        server.objects().put(name, "value");
+    }
+    let store = s3(&server, "");
+    let prefix = Prefix::new("a/")?;
+    assert_eq!(block_on(store.list_prefix(&prefix))?.len(), 1000);
+    assert_eq!(block_on(store.unlisted_names(&prefix))?, names);
+    Ok(())
+}
+
+#[test]
 fn short_lists_are_not_split() -> Result<(), StoreError> {
     let server = server();
     assert_eq!(listed(&server, "a/c/7/")?.len(), 25);

@@ -4,6 +4,7 @@ use std::net::TcpListener;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use futures_util::TryStreamExt;
 use ndzarr_store::{
     AsyncStore, Fetch, Fetched, Key, Of, Precondition, Prefix, Put, StoreError, Want, block_on,
 };
@@ -74,11 +75,23 @@ fn rs_17_rs_18_odd_names_are_left_out_of_lists() -> Outcome {
     let store = s3(&server, "");
     let keys = block_on(store.list_prefix(&Prefix::new("a/")?))?;
     assert_eq!(keys, [Key::new("a/c")?, Key::new("a/d/e")?]);
+    let unlisted = || block_on(store.unlisted_names(&Prefix::root()));
+    assert_eq!(unlisted()?, ["a//b"]);
     let listing = block_on(store.list_dir(&Prefix::new("a/")?))?;
     assert_eq!(
         (listing.keys, listing.prefixes),
         (vec!["c".to_owned()], vec!["d".to_owned()])
     );
+    assert_eq!(
+        unlisted()?,
+        ["a//b"],
+        "a list of one folder changes nothing"
+    );
+    server.objects().erase("a//b");
+    server.objects().put("b\\c", "value");
+    let pages: Vec<_> = block_on(store.list_pages(&Prefix::root()).try_collect::<Vec<_>>())?;
+    assert_eq!(pages.concat(), keys);
+    assert_eq!(unlisted()?, ["b\\c"]);
     Ok(())
 }
 

@@ -52,6 +52,7 @@ mod copy_parts;
 mod copy_resumed;
 mod copy_sparse;
 mod copy_spelling;
+mod copy_unlisted;
 mod costs;
 mod create_options;
 mod create_races;

@@ -113,6 +113,6 @@ fn every_default_of_the_store_traits_asks_the_store_inside() {
             }
         }
     }
-    assert_eq!(seen, 26);
+    assert_eq!(seen, 28);
     let _: Option<&dyn AsyncStore> = AsyncMemoryStore::new(Latency::default()).inner();
 }

@@ -1,5 +1,6 @@
 //! What is read of an archive, and what is refused: each row of the table in RS-42.
 
+use ndzarr::{CopyOptions, LeftOutReason, MemoryStore, Storage, copy};
 use ndzarr_store::{Prefix, Store, StoreError, Want};
 use ndzarr_store_zip::ZipStore;
 
@@ -136,6 +137,27 @@ fn rs_42_names_that_are_not_keys_are_skipped() {
             "1",
         );
     }
+}
+
+#[test]
+fn a_copy_names_those_below_its_source_whose_names_are_not_keys() {
+    let store = open(
+        Archive::of(&[
+            Entry::stored("g/zarr.json", r#"{"zarr_format": 3, "node_type": "group"}"#),
+            Entry::stored("g/x//y", "1"),
+            Entry::stored("h//z", "1"),
+        ])
+        .bytes(),
+    )
+    .expect("it opens");
+    let source = (Storage::blocking(store), "g");
+    let target = (MemoryStore::new(), "to");
+    let report = copy(source, target, &CopyOptions::new()).expect("a copy");
+    assert!(!report.is_complete());
+    let left_out = report.account.expect("an account").left_out;
+    assert_eq!(left_out.len(), 1, "{left_out:?}");
+    assert_eq!(left_out[0].reason, LeftOutReason::Unreadable);
+    assert_eq!(left_out[0].keys.first, ["g/x//y"]);
 }
 
 #[test]
