@@ -30,6 +30,8 @@ enum Values {
         numbers: Vec<f64>,
         is_single: bool,
     },
+    /// In [`QUARTERS`]; `i128::MIN` for missing ones.
+    Integers(Vec<i128>),
     /// In nanoseconds since 1970; `i128::MIN` for missing ones.
     Times {
         nanos: Vec<i128>,
@@ -55,12 +57,17 @@ pub(crate) enum Positions {
 }
 
 /// A value, or a label that was converted for the comparison with values.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Value<'l> {
     Number(f64),
-    Nanos(i128),
+    /// An integer in [`QUARTERS`], or the nanoseconds of a time.
+    Integer(i128),
     Text(&'l str),
 }
+
+/// Integers, and labels among them, are counted in quarters. So a label with a fraction can be an
+/// `i128` that is before the same integers, and nearest to the same one.
+const QUARTERS: i128 = 4;
 
 impl Coordinate {
     /// From the stored elements of a variable with one dimension.
@@ -80,6 +87,13 @@ impl Coordinate {
                 .map(|time| time.map_or(i128::MIN, Time::nanos))
                 .collect();
             Values::Times { nanos, calendar }
+        } else if matches!(encoding.meaning, Meaning::Stored | Meaning::Numbers)
+            && encoding.has_integers()
+        {
+            let integers = encoding.integers(elements)?;
+            let in_quarters =
+                |integer: Option<i128>| integer.map_or(i128::MIN, |integer| integer * QUARTERS);
+            Values::Integers(integers.into_iter().map(in_quarters).collect())
         } else {
             match encoding.decode(elements, None, name)? {
                 AnyElements::String(texts) => Values::Texts(texts.into_iter().collect()),
@@ -132,7 +146,10 @@ impl Coordinate {
     pub(crate) fn len(&self) -> usize {
         match &self.values {
             Values::Numbers { numbers, .. } => numbers.len(),
-            Values::Times { nanos, .. } => nanos.len(),
+            Values::Integers(integers)
+            | Values::Times {
+                nanos: integers, ..
+            } => integers.len(),
             Values::Texts(texts) => texts.len(),
         }
     }
@@ -140,7 +157,10 @@ impl Coordinate {
     fn value(&self, at: usize) -> Value<'_> {
         match &self.values {
             Values::Numbers { numbers, .. } => Value::Number(numbers[at]),
-            Values::Times { nanos, .. } => Value::Nanos(nanos[at]),
+            Values::Integers(integers)
+            | Values::Times {
+                nanos: integers, ..
+            } => Value::Integer(integers[at]),
             Values::Texts(texts) => Value::Text(&texts[at]),
         }
     }
@@ -149,7 +169,7 @@ impl Coordinate {
     fn compare(&self, at: usize, other: &Value<'_>) -> Option<Ordering> {
         match (self.value(at), other) {
             (Value::Number(own), Value::Number(other)) => own.partial_cmp(other),
-            (Value::Nanos(own), Value::Nanos(other)) => {
+            (Value::Integer(own), Value::Integer(other)) => {
                 (own != i128::MIN && *other != i128::MIN).then(|| own.cmp(other))
             }
             (Value::Text(own), Value::Text(other)) => Some(own.cmp(other)),
@@ -202,9 +222,17 @@ impl Coordinate {
                 .with_least_distance(|at| {
                     Some((numbers[at] - wanted).abs()).filter(|far| !far.is_nan())
                 }),
-            (Values::Times { nanos, .. }, (Value::Nanos(wanted), _)) => {
-                let is_missing = |at: usize| nanos[at] == i128::MIN;
-                self.with_least_distance(|at| (!is_missing(at)).then(|| nanos[at].abs_diff(wanted)))
+            (
+                Values::Integers(integers)
+                | Values::Times {
+                    nanos: integers, ..
+                },
+                (Value::Integer(wanted), _),
+            ) => {
+                let is_missing = |at: usize| integers[at] == i128::MIN;
+                self.with_least_distance(|at| {
+                    (!is_missing(at)).then(|| integers[at].abs_diff(wanted))
+                })
             }
             _ => return Err(self.error("has texts, none of which is nearest to another")),
         };
@@ -303,24 +331,29 @@ impl Coordinate {
                 shown(label)
             ))
         };
+        let both = |value: Value<'l>| Ok((value, value));
         match (&self.values, label) {
-            (Values::Numbers { is_single, .. }, Label::Number(number)) => {
-                let number = if *is_single {
-                    f64::from(*number as f32)
-                } else {
-                    *number
-                };
-                if number.is_nan() {
-                    return Err(self.error("is searched for NaN, which equals nothing"));
-                }
-                Ok((Value::Number(number), Value::Number(number)))
+            (Values::Numbers { .. } | Values::Integers(_), Label::Number(number))
+                if number.is_nan() =>
+            {
+                Err(self.error("is searched for NaN, which equals nothing"))
             }
+            (Values::Numbers { is_single, .. }, Label::Number(number)) => {
+                both(rounded(*number, *is_single))
+            }
+            (Values::Numbers { is_single, .. }, Label::Integer(integer)) => {
+                both(rounded(*integer as f64, *is_single))
+            }
+            (Values::Integers(_), Label::Integer(integer)) => {
+                both(Value::Integer(integer * QUARTERS))
+            }
+            (Values::Integers(_), Label::Number(number)) => both(Value::Integer(quarters(*number))),
             (Values::Times { calendar, .. }, Label::Time(time)) => {
                 let nanos = time
                     .in_calendar(*calendar)
                     .ok_or_else(|| no_day(calendar))?
                     .nanos();
-                Ok((Value::Nanos(nanos), Value::Nanos(nanos)))
+                both(Value::Integer(nanos))
             }
             (Values::Times { calendar, .. }, Label::Text(text)) => {
                 let parsed = ParsedTime::parse(text).map_err(|what| {
@@ -329,12 +362,12 @@ impl Coordinate {
                 let first =
                     Time::from_parsed(&parsed, *calendar).ok_or_else(|| no_day(calendar))?;
                 let end = parsed.end(*calendar).ok_or_else(|| no_day(calendar))?;
-                Ok((Value::Nanos(first.nanos()), Value::Nanos(end - 1)))
+                Ok((Value::Integer(first.nanos()), Value::Integer(end - 1)))
             }
-            (Values::Texts(_), Label::Text(text)) => Ok((Value::Text(text), Value::Text(text))),
+            (Values::Texts(_), Label::Text(text)) => both(Value::Text(text)),
             (values, label) => {
                 let what = match values {
-                    Values::Numbers { .. } => "numbers",
+                    Values::Numbers { .. } | Values::Integers(_) => "numbers",
                     Values::Times { .. } => "times",
                     Values::Texts(_) => "texts",
                 };
@@ -344,10 +377,38 @@ impl Coordinate {
     }
 }
 
+/// A label, rounded as the values of a coordinate are.
+fn rounded(number: f64, is_single: bool) -> Value<'static> {
+    Value::Number(if is_single {
+        f64::from(number as f32)
+    } else {
+        number
+    })
+}
+
+/// A number in [`QUARTERS`]. Of its fraction, 1 stands for less than a half, 2 for a half and 3 for
+/// more.
+fn quarters(number: f64) -> i128 {
+    // No stored integer is out of these bounds.
+    let number = number.clamp(-1e30, 1e30);
+    let whole = number.floor();
+    let fraction = number - whole;
+    let of_fraction = if fraction == 0.0 {
+        0
+    } else if fraction < 0.5 {
+        1
+    } else if fraction == 0.5 {
+        2
+    } else {
+        3
+    };
+    whole as i128 * QUARTERS + of_fraction
+}
+
 fn is_less(one: &Value<'_>, other: &Value<'_>) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => one < other,
-        (Value::Nanos(one), Value::Nanos(other)) => one < other,
+        (Value::Integer(one), Value::Integer(other)) => one < other,
         (Value::Text(one), Value::Text(other)) => one < other,
         _ => false,
     }
@@ -355,6 +416,7 @@ fn is_less(one: &Value<'_>, other: &Value<'_>) -> bool {
 
 fn shown(label: &Label) -> String {
     match label {
+        Label::Integer(integer) => integer.to_string(),
         Label::Number(number) => number.to_string(),
         Label::Time(time) => time.to_string(),
         Label::Text(text) => format!("{text:?}"),

@@ -169,8 +169,8 @@ impl Encoding {
         self.scale.is_some() || self.offset.is_some()
     }
 
-    /// True if times and durations are stored as integers.
-    pub(crate) fn has_whole_counts(&self) -> bool {
+    /// True if the numbers are integers in memory, or counts of times and durations are.
+    pub(crate) fn has_integers(&self) -> bool {
         matches!(self.stored, DataType::Int { .. } | DataType::UInt { .. }) && !self.is_packed()
     }
 

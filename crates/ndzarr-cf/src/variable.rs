@@ -201,12 +201,14 @@ impl Variable {
     }
 
     /// Writes the selected elements, encoded as the attributes say: numbers are packed and rounded
-    /// to the nearest, NaN becomes `_FillValue`.
+    /// to the nearest, NaN becomes `_FillValue`. Integers, which have no NaN, are missing if they
+    /// are that number and no attribute packs them.
     ///
     /// # Errors
     /// The elements have another shape than the selection; a packed element does not fit the stored
-    /// type; an element is NaN, the stored type is an integer, and the variable has no
-    /// `_FillValue`. Also the errors of [`read`](Self::read) and those of a write.
+    /// type, or is not NaN and would be stored as a number for missing ones; an element is NaN, the
+    /// stored type is an integer, and the variable has no `_FillValue`. Also the errors of
+    /// [`read`](Self::read) and those of a write.
     pub fn write<D: Dimension>(&self, elements: impl Into<AnyElements<D>>) -> Result<()> {
         let elements = self
             .selected
@@ -220,7 +222,7 @@ impl Variable {
     ///
     /// # Errors
     /// The variable has no times; its calendar has no such day; its elements are integers, and its
-    /// unit is too large for a time. Also the errors of [`write`](Self::write).
+    /// unit is too large for a time; a time would be stored as a number for missing ones. Also the errors of [`write`](Self::write).
     pub fn write_times<T, D>(&self, times: &ArrayRef<T, D>) -> Result<()>
     where
         T: Clone + Into<Option<Time>>,

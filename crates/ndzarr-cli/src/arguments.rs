@@ -12,10 +12,12 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, Args, ValueEnum};
 use ndzarr::{
-    AnyArray, AnyNode, ConcurrentUpdate, Format, MemberKind, N5Axes, OpenOptions, RunOptions,
+    AnyArray, AnyNode, Child, ConcurrentUpdate, ConsolidatedUse, Format, Group, MemberKind, N5Axes,
+    OpenOptions, RunOptions,
 };
 
 use crate::failure::Failure;
+use crate::files::stored::cannot_list;
 use crate::places::{below, shown};
 
 /// Arguments that every verb takes.
@@ -122,6 +124,25 @@ impl Global {
             .n5_axes(self.n5_axes())
             .format(self.format)
             .separator(separator)
+    }
+
+    /// Those for verbs that judge, remove or collect nodes: by their documents, since consolidated
+    /// metadata may be stale.
+    pub(crate) fn document_options(&self) -> OpenOptions {
+        self.open_options().consolidated(ConsolidatedUse::Ignore)
+    }
+
+    /// The nodes below a group that was opened with [`document_options`](Self::document_options).
+    pub(crate) fn nodes_below(&self, group: &Group) -> Result<Vec<Child>, Failure> {
+        Ok(match group.walk() {
+            // A web server does not list, and a bucket may deny it, but consolidated metadata may
+            // list the nodes.
+            Err(error) if cannot_list(&error) => {
+                let place = (group.storage(), group.path());
+                self.open_options().open_group(place)?.walk()?
+            }
+            walked => walked?,
+        })
     }
 
     /// Opens the node at a place.

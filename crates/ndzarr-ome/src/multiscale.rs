@@ -4,9 +4,11 @@ use std::marker::PhantomData;
 
 use ndzarr::store::block_on;
 use ndzarr::{AnyArray, ArrayBuilder, Format, Group, Place, RunOptions};
+use serde_json::Value;
 
 use crate::axis::{Axis, AxisKind};
 use crate::convention::Convention;
+use crate::create::entries::{change_entries, state_method};
 use crate::create::new_multiscale::{NewMultiscale, array_names, create_arrays, try_in_memory};
 use crate::error::{Error, Result};
 use crate::find::find;
@@ -257,14 +259,27 @@ impl Multiscale<Blocking> {
     /// It has no asynchronous form, since it computes: asynchronous code calls it on a thread for
     /// blocking work.
     ///
+    /// Metadata that state another method then state this one. Returns the image with them.
+    ///
     /// # Errors
     /// The levels do not fit each other or the method; the elements are not numbers, or bools with
-    /// a mean; a chunk is corrupt; the store fails; the call was cancelled. Levels that were made
-    /// stay.
-    pub fn make_levels(&self, method: Downsample, options: &RunOptions) -> Result<()> {
+    /// a mean; a chunk is corrupt; the store fails; the call was cancelled; the metadata state
+    /// another method, and their levels have changed meanwhile. Levels that were made stay.
+    pub fn make_levels(&self, method: Downsample, options: &RunOptions) -> Result<Self> {
         let arrays = (0..self.levels.len())
             .map(|level| self.array(level))
             .collect::<Result<Vec<_>>>()?;
-        make_levels(self.path(), &self.levels, &arrays, method, options)
+        make_levels(self.path(), &self.levels, &arrays, method, options)?;
+        let mut made = self.clone();
+        let stated = self.method.as_deref().filter(|_| self.levels.len() > 1);
+        if stated.is_none_or(|stated| stated == method.name()) {
+            return Ok(made);
+        }
+        let state = |list: &mut Value| state_method(list, &self.levels, method);
+        if !change_entries(&mut made.group, state)? {
+            return Err(Error::metadata(self.path(), "has other levels than before"));
+        }
+        made.method = Some(method.name().to_owned());
+        Ok(made)
     }
 }

@@ -175,10 +175,14 @@ impl RawImage {
         })
     }
 
-    fn make_levels(&self, py: Python<'_>, method: &str, watch: Watch) -> PyResult<()> {
+    fn make_levels(&self, py: Python<'_>, method: &str, watch: Watch) -> PyResult<Self> {
         let method = downsample(method)?;
-        run_on_image(py, &watch, self.options.clone(), |options| {
+        let image = run_on_image(py, &watch, self.options.clone(), |options| {
             self.image.make_levels(method, &options)
+        })?;
+        Ok(Self {
+            image,
+            options: self.options.clone(),
         })
     }
 }

@@ -6,8 +6,9 @@ use std::path::PathBuf;
 
 use ndzarr::codec::{self, BloscCname, BloscShuffle, CodecConfig, CodecSpec};
 use ndzarr::{
-    AnyArray, ArrayBuilder, ChunkEdges, ConcurrentUpdate, DataType, Endian, Existing, FillRequest,
-    FillValue, Format, Group, GroupBuilder, N5Axes, OpenOptions, Order, Place, RunOptions,
+    AnyArray, ArrayBuilder, ChunkEdges, ConcurrentUpdate, ConsolidatedUse, DataType, Endian,
+    Existing, FillRequest, FillValue, Format, Group, GroupBuilder, N5Axes, OpenOptions, Order,
+    Place, RunOptions,
 };
 use pyo3::conversion::FromPyObjectOwned;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -155,6 +156,7 @@ pub(crate) struct Opening {
     threads: Option<usize>,
     store_fill_chunks: bool,
     last_writer_wins: bool,
+    ignores_consolidated: bool,
 }
 
 impl Opening {
@@ -170,7 +172,12 @@ impl Opening {
         let options = OpenOptions::new()
             .format(self.format()?)
             .separator(self.separator);
-        Ok(options.n5_axes(n5_axes(&self.n5_axes)?))
+        let options = options.n5_axes(n5_axes(&self.n5_axes)?);
+        Ok(if self.ignores_consolidated {
+            options.consolidated(ConsolidatedUse::Ignore)
+        } else {
+            options
+        })
     }
 
     pub(crate) fn run(&self) -> RunOptions {

@@ -187,6 +187,20 @@ def test_py31_members_come_from_consolidated_metadata(folder: str, format: Any) 
     assert list(ndzarr.open_group(f"{folder}/g")) == ["a", "b", "c"]
 
 
+@pytest.mark.parametrize("format", ["zarr2", "zarr3"])
+def test_arrays_that_consolidated_metadata_lack_are_verified(folder: str, format: Any) -> None:
+    group = ndzarr.create_group(f"{folder}/g", format=format)
+    group.create_array("a", shape=1, dtype="i4")[:] = 1
+    group.consolidate()
+    other = ndzarr.create(f"{folder}/elsewhere", shape=1, dtype="i4", codecs=["zstd"], format=format)
+    other[:] = 1
+    chunk = Path(f"{folder}/elsewhere", "0" if format == "zarr2" else "c/0")
+    chunk.write_bytes(b"no frame of zstd")
+    os.rename(f"{folder}/elsewhere", f"{folder}/g/c")
+    for place in (f"{folder}/g", ndzarr.open_group(f"{folder}/g")):
+        assert [item["array"] for item in ndzarr.verify(place)] == ["c"]
+
+
 def test_representations(stored: ndzarr.Array, folder: str) -> None:
     assert repr(stored) == (
         f"<ndzarr.Array '{folder}/cube' zarr3 shape=(16, 12, 10) dtype=float32 chunks=(4, 5, 3)>"

@@ -124,7 +124,13 @@ def test_elements_of_numpy_become_an_image(folder: str) -> None:
     image.levels[0][...] = 5
     image.make_levels("mode")
     np.testing.assert_array_equal(image.levels[2][...], [[5, 5]])
+    assert image.method == "mode"
+    image.make_levels("mean")
+    assert (image.method, ndzarr.ome.open(f"{folder}/i").method) == ("mean", "mean")
     assert list(ndzarr.open_group("memory://ndzarr.ome")) == []
+    with pytest.raises(TypeError, match="mask"):
+        ndzarr.ome.create(f"{folder}/masked", np.ma.masked_equal(labels, 1))
+    assert not os.path.exists(f"{folder}/masked")
 
 
 def test_what_is_there_is_replaced_if_asked_for(folder: str) -> None:
@@ -154,6 +160,25 @@ def test_images_of_viewers_of_n5(folder: str) -> None:
     turned = ndzarr.ome.open(root / "g", n5_axes="reversed")
     assert ("".join(axis.name for axis in turned.axes), turned.scale(1)) == ("zyx", (6, 4, 2))
     assert int(turned.levels[1][0, 1, 1]) == 7
+
+
+def test_images_of_bigdataviewer_are_unpickled(folder: str) -> None:
+    """The factors are in the group above the one that has the levels."""
+    root = Path(folder, "b.n5")
+    for time in (0, 2):
+        for level, shape in (("s0", (8, 8, 4)), ("s1", (4, 4, 4))):
+            ndzarr.create(str(root / f"setup0/timepoint{time}" / level), shape=shape, dtype="u1", format="n5")
+    (root / "attributes.json").write_text(json.dumps({"n5": "2.5.0"}))
+    factors = {"downsamplingFactors": [[1, 1, 1], [2, 2, 1]], "dataType": "uint8"}
+    (root / "setup0/attributes.json").write_text(json.dumps(factors))
+    found = ndzarr.ome.find(ndzarr.open_group(root, format="n5"))
+    assert [image.path for image in found] == ["setup0/timepoint0", "setup0/timepoint2"]
+    for image in found:
+        copied = pickle.loads(pickle.dumps(image))
+        assert (copied.path, copied.convention) == (image.path, image.convention)
+        assert [copied.scale(level) for level in range(2)] == [(1, 1, 1), (2, 2, 1)]
+        assert copied.group == image.group
+        assert copied.levels[1] == image.levels[1]
 
 
 def test_series_are_found(folder: str) -> None:

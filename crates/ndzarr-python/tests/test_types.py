@@ -190,6 +190,42 @@ def test_fill_values(folder: str) -> None:
     assert none.fill_value is None
 
 
+@pytest.mark.parametrize(
+    ("dtype", "value"),
+    [
+        ("i4", 1.5),
+        ("u1", np.int64(300)),
+        ("?", 2),
+        ("f4", 1e300),
+        ("U3", "abcdef"),
+        ("S3", b"abcdef"),
+        ("V3", b"abcdef"),
+        ("M8[D]", np.datetime64("2001-01-01T12")),
+        ([("a", "u1"), ("b", "f8")], (7.5, 7.5)),
+    ],
+    ids=str,
+)
+def test_fill_values_that_the_type_does_not_have(folder: str, dtype: Any, value: Any) -> None:
+    with pytest.raises(ndzarr.ArgumentError, match="the fill value .* it would become"):
+        ndzarr.create(f"{folder}/a", shape=2, dtype=dtype, format="zarr2", fill_value=value)
+    assert not Path(f"{folder}/a").exists()
+
+
+def test_fill_values_of_floats_are_rounded(folder: str) -> None:
+    for dtype, value in (("f4", 0.1), ("f8", 2**53 + 1), ("f4", np.inf), ("M8[s]", np.datetime64("2001-01-01"))):
+        a = ndzarr.create(f"{folder}/{dtype}-{value}", shape=2, dtype=dtype, format="zarr2", fill_value=value)
+        np.testing.assert_array_equal(a.fill_value, np.array(value, dtype))
+
+
+def test_masks_are_not_forgotten(folder: str) -> None:
+    with pytest.raises(TypeError, match="mask"):
+        ndzarr.create(f"{folder}/a", shape=2, dtype="i4", fill_value=np.ma.masked)
+    a = ndzarr.create(f"{folder}/a", shape=2, dtype="i4")
+    with pytest.raises(TypeError, match="mask"):
+        a.append(np.ma.masked_equal([1, 2], 1))
+    assert a.shape == (2,)
+
+
 def test_a_type_that_no_format_has(folder: str) -> None:
     with pytest.raises(NotImplementedError, match="float128|longdouble"):
         ndzarr.create(f"{folder}/a", shape=2, dtype=np.longdouble)

@@ -13,6 +13,7 @@ use crate::time::Time;
 /// times, a text is a time in its calendar. A text such as `2001-06` names a period: it is the last
 /// moment of the period at the end of a range, and the first elsewhere. So `"2001-06"..="2001-08"`
 /// includes all of August, and `"2001-06-15"..="2001"` goes from 15 June to the end of the year.
+/// Along a coordinate of integers, numbers are compared exactly.
 ///
 /// - A value drops the dimension. The coordinate must have it exactly once.
 /// - A list keeps the dimension, in the order of the list.
@@ -32,6 +33,7 @@ pub(crate) enum Selector {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Label {
+    Integer(i128),
     Number(f64),
     Time(Time),
     Text(String),
@@ -103,11 +105,11 @@ macro_rules! labels {
 labels! {
     f64, |value| Label::Number(value);
     f32, |value| Label::Number(value.into());
-    i32, |value| Label::Number(value.into());
-    u32, |value| Label::Number(value.into());
-    i64, |value| Label::Number(value as f64);
-    u64, |value| Label::Number(value as f64);
-    usize, |value| Label::Number(value as f64);
+    i32, |value| Label::Integer(value.into());
+    u32, |value| Label::Integer(value.into());
+    i64, |value| Label::Integer(value.into());
+    u64, |value| Label::Integer(value.into());
+    usize, |value| Label::Integer(value as i128);
     Time, |value| Label::Time(value);
     DateTime, |value| Label::Time(value.into());
     Date, |value| Label::Time(value.into());

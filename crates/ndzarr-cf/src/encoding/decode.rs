@@ -99,7 +99,7 @@ impl Encoding {
             )
         };
         let shape = elements.shape().to_vec();
-        let times: Result<Vec<Option<Time>>> = if self.has_whole_counts() {
+        let times: Result<Vec<Option<Time>>> = if self.has_integers() {
             let counts = self
                 .whole_counts(elements)
                 .map_err(|error| out_of_range(&error))?;
@@ -146,7 +146,7 @@ impl Encoding {
             )
         };
         let shape = elements.shape().to_vec();
-        let durations: Result<Vec<Timedelta64>> = if self.has_whole_counts() {
+        let durations: Result<Vec<Timedelta64>> = if self.has_integers() {
             let counts = self.whole_counts(elements).map_err(|_| out_of_range())?;
             let duration = |count: Option<i64>| {
                 let Some(count) = count else {
@@ -180,9 +180,33 @@ impl Encoding {
             .into())
     }
 
-    /// Counts of times or durations that are integers; `None` for missing ones. These are found
-    /// among the stored elements, since they may be out of range of counts.
+    /// Counts of times or durations that are integers; `None` for missing ones.
     fn whole_counts(&self, elements: AnyElements) -> ndzarr::Result<Vec<Option<i64>>> {
+        let (elements, is_missing) = self.without_missing(elements);
+        let counts = elements.cast::<i64>(Cast::Checked)?;
+        let count = |(&count, is_missing): (&i64, bool)| {
+            (!is_missing && count != i64::MIN).then_some(count)
+        };
+        Ok(counts.iter().zip(is_missing).map(count).collect())
+    }
+
+    /// Numbers that are integers in memory; `None` for missing ones.
+    pub(crate) fn integers(&self, elements: AnyElements) -> Result<Vec<Option<i128>>> {
+        let (elements, is_missing) = self.without_missing(elements);
+        let integers: Vec<i128> = match elements {
+            AnyElements::UInt64(array) => array.into_iter().map(i128::from).collect(),
+            elements => {
+                let array = elements.cast::<i64>(Cast::Checked)?;
+                array.into_iter().map(i128::from).collect()
+            }
+        };
+        let integer = |(integer, is_missing): (i128, bool)| (!is_missing).then_some(integer);
+        Ok(integers.into_iter().zip(is_missing).map(integer).collect())
+    }
+
+    /// Numbers in memory, with 0 for missing ones, and which of them are missing. These are found
+    /// among the stored elements, since they may be out of range of counts.
+    fn without_missing(&self, elements: AnyElements) -> (AnyElements, Vec<bool>) {
         let elements = if self.other_sign {
             with_other_sign(elements, &self.stored)
         } else {
@@ -194,11 +218,7 @@ impl Encoding {
             is_missing.extend(array.iter().map(|number| missing.contains(number)));
             array.mapv_into(|number| if missing.contains(&number) { nearest(0.0) } else { number }).into()
         }, other => other);
-        let counts = elements.cast::<i64>(Cast::Checked)?;
-        let count = |(&count, is_missing): (&i64, bool)| {
-            (!is_missing && count != i64::MIN).then_some(count)
-        };
-        Ok(counts.iter().zip(is_missing).map(count).collect())
+        (elements, is_missing)
     }
 
     /// Numbers, unpacked, with NaN for missing ones.
@@ -271,7 +291,7 @@ impl Encoding {
     }
 
     /// The numbers that mark missing elements, as far as the type `S` has them.
-    fn missing_as<S: Number>(&self) -> Vec<S> {
+    pub(super) fn missing_as<S: Number>(&self) -> Vec<S> {
         let is_integer = nearest::<S>(0.5).to_f64() != 0.5;
         let to_type = |number: &AnyElements<Ix0>| {
             let exact = number.cast::<f64>(Cast::Saturating).ok()?[()];

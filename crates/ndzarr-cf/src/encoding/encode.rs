@@ -1,5 +1,7 @@
 //! Encodes elements for storing.
 
+use std::fmt::Display;
+
 use ndzarr::ndarray::{ArrayD, ArrayRef, Dimension, IxDyn};
 use ndzarr::{AnyElements, Cast, DataType, Datetime64, Number, for_each_type};
 
@@ -86,7 +88,7 @@ impl Encoding {
             Ok(Some((in_calendar, units.count(in_calendar))))
         };
         let counts = times.iter().map(count).collect::<Result<Vec<_>>>()?;
-        let elements: AnyElements = if self.has_whole_counts() {
+        let elements: AnyElements = if self.has_integers() {
             match self.in_memory() {
                 // Its fill value may be out of range of int64.
                 DataType::UInt { bits: 64 } => {
@@ -106,7 +108,8 @@ impl Encoding {
         self.stored_numbers(elements, variable)
     }
 
-    /// Counts as integers. Without a fill value, a missing time in int64 is the least integer.
+    /// Counts as integers. Without a fill value, a missing time in int64 is the least integer, which
+    /// is no time even with one.
     fn whole<T: Number + TryFrom<i128>>(
         &self,
         shape: IxDyn,
@@ -118,12 +121,21 @@ impl Encoding {
                 .ok()
                 .filter(|_| self.stored == DataType::Int { bits: 64 })
         };
-        let missing = self.fill_as::<T>().or_else(nat);
-        let whole = |count| match count {
-            None => missing.ok_or_else(|| no_fill(variable)),
-            Some((_, (count, 0.0))) => T::try_from(count).map_err(|_| {
-                Error::attribute(variable, "units", format!("makes a count of {count}"))
-            }),
+        let fill = self.fill_as::<T>().or_else(nat);
+        let mut missing = self.missing_as::<T>();
+        missing.extend(nat());
+        let whole = |count: Option<(Time, (i128, f64))>| match count {
+            None => fill.ok_or_else(|| no_fill(variable)),
+            Some((time, (count, 0.0))) => match T::try_from(count) {
+                Ok(count) if missing.contains(&count) => {
+                    Err(would_be_missing(variable, &time, &count))
+                }
+                Ok(count) => Ok(count),
+                Err(_) => {
+                    let what = format!("makes a count of {count}");
+                    Err(Error::attribute(variable, "units", what))
+                }
+            },
             Some((time, _)) => {
                 let what = format!(
                     "has a unit that is too large for {time}: the elements are {}",
@@ -180,6 +192,15 @@ impl Encoding {
         let mut packed = AnyElements::from(numbers)
             .cast::<T>(Cast::Checked)
             .map_err(wrong)?;
+        let marks = self.missing_as::<T>();
+        let is_hidden = |(at, number): &(usize, &T)| {
+            marks.contains(number) && missing.binary_search(at).is_err()
+        };
+        if let Some((at, stored)) = packed.iter().enumerate().find(is_hidden) {
+            let numbers = elements.cast::<f64>(Cast::Checked).map_err(wrong)?;
+            let number = numbers.iter().nth(at).copied().unwrap_or_default();
+            return Err(would_be_missing(variable, &number, stored));
+        }
         let fill = match fill {
             None if is_integer && !missing.is_empty() => return Err(no_fill(variable)),
             fill => fill.unwrap_or_else(|| nearest(f64::NAN)),
@@ -195,6 +216,14 @@ impl Encoding {
     fn fill_as<T: Number>(&self) -> Option<T> {
         Some(self.fill.as_ref()?.cast::<T>(Cast::Checked).ok()?[()])
     }
+}
+
+/// The error of an element that would be stored as a number for missing ones.
+fn would_be_missing(variable: &str, element: &dyn Display, stored: &dyn Display) -> Error {
+    let what = format!(
+        "cannot hold {element}: it would be stored as {stored}, which says that an element is missing"
+    );
+    Error::variable(variable, what)
 }
 
 fn no_fill(variable: &str) -> Error {

@@ -417,3 +417,80 @@ fn elements_that_cannot_be_stored() {
     assert!(refused.contains("its calendar is noleap"), "{refused}");
     assert!(time.write(array![1.0]).is_err());
 }
+
+#[test]
+fn numbers_that_would_be_missing() {
+    let mut dataset =
+        Dataset::create(MemoryStore::new(), Format::Zarr3).expect("memory never fails");
+    let uint8 = DataType::UInt { bits: 8 };
+    let float = DataType::Float { bits: 64 };
+    for (name, data_type, attributes, number, stored) in [
+        (
+            "rounded",
+            uint8.clone(),
+            json!({"_FillValue": 255}),
+            254.6,
+            "255",
+        ),
+        (
+            "packed",
+            INT16,
+            json!({"scale_factor": 0.5, "missing_value": [7, 9]}),
+            4.5,
+            "9",
+        ),
+        ("zero", uint8, json!({"_FillValue": 0}), 0.25, "0"),
+        (
+            "float",
+            float,
+            json!({"_FillValue": -9999.0}),
+            -9999.0,
+            "-9999",
+        ),
+    ] {
+        let v = dataset
+            .create_variable(name, data_type, [("x", 2)], attributes, |layout| layout)
+            .expect(name);
+        v.write(array![f64::NAN, 4.0]).expect(name);
+        let refused = v.write(array![f64::NAN, number]).expect_err(name);
+        assert_eq!(
+            refused.to_string(),
+            format!(
+                "the variable {name:?} cannot hold {number}: it would be stored as {stored}, \
+                 which says that an element is missing"
+            )
+        );
+    }
+    // Integers have no other number for missing elements.
+    let plain = dataset
+        .create_variable(
+            "plain",
+            INT16,
+            [("x", 2)],
+            json!({"_FillValue": -1}),
+            |layout| layout,
+        )
+        .expect("it is valid");
+    plain.write(array![-1_i16, 2]).expect("it fits");
+    let read = plain.read_as::<f64>().expect("they are numbers");
+    assert!(read[[0]].is_nan());
+}
+
+#[test]
+fn times_that_would_be_missing() {
+    let mut dataset =
+        Dataset::create(MemoryStore::new(), Format::Zarr3).expect("memory never fails");
+    let hours = json!({"units": "hours since 2001-01-01", "_FillValue": 5});
+    let time = dataset
+        .create_variable("time", INT16, [("time", 1)], hours, |layout| layout)
+        .expect("it is valid");
+    let at = |hour| ndzarr_cf::Time::from(jiff::civil::date(2001, 1, 1).at(hour, 0, 0, 0));
+    time.write_times(&array![at(4)]).expect("it fits");
+    let refused = time
+        .write_times(&array![at(5)])
+        .expect_err("5 hours are the number for missing ones");
+    assert_eq!(
+        refused.to_string(),
+        r#"the variable "time" cannot hold 2001-01-01T05:00:00: it would be stored as 5, which says that an element is missing"#
+    );
+}

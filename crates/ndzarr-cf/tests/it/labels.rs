@@ -170,6 +170,80 @@ fn the_nearest_time_is_exact_to_the_nanosecond() {
     assert_eq!(nearest("2100"), 1);
 }
 
+/// As f64, 2^53 + 1 is 2^53, and the four integers would be three numbers.
+#[test]
+fn integers_are_compared_exactly() {
+    const BASE: i64 = 1 << 53;
+    for attributes in [no_attributes(), json!({"_FillValue": -1})] {
+        let store = MemoryStore::new();
+        array(&store, "v", "x", &[0_u8, 1, 2, 3], no_attributes());
+        let ids = [BASE, BASE + 1, BASE + 3, BASE + 4];
+        array(&store, "id", "x", &ids, attributes);
+        let v = Dataset::open(&store)
+            .and_then(|dataset| dataset.variable("v"))
+            .expect("it is there");
+        let found = |labels: Labels| {
+            v.sel("id", labels)
+                .and_then(|v| v.read_as::<u8>())
+                .map(|elements| elements.into_iter().collect::<Vec<_>>())
+                .map_err(|error| error.to_string())
+        };
+        assert_eq!(found(BASE.into()), Ok(vec![0]));
+        assert_eq!(found((BASE + 1).into()), Ok(vec![1]));
+        assert_eq!(found(((BASE + 3) as u64).into()), Ok(vec![2]));
+        assert_eq!(found(((BASE + 4) as usize).into()), Ok(vec![3]));
+        assert_eq!(found((BASE as f64).into()), Ok(vec![0]));
+        assert_eq!(found((BASE + 1..=BASE + 3).into()), Ok(vec![1, 2]));
+        assert_eq!(found(Labels::nearest(BASE + 2)), Ok(vec![2]));
+        assert_eq!(found(Labels::nearest(f64::NEG_INFINITY)), Ok(vec![0]));
+        let error = found((BASE + 2).into()).expect_err("it is between two of them");
+        assert_eq!(
+            error,
+            r#"the coordinate "id" does not have the value 9007199254740994"#
+        );
+    }
+}
+
+/// The greatest uint64 and the number before it, which are one number as f64.
+#[test]
+fn unsigned_integers_are_compared_exactly() {
+    let store = MemoryStore::new();
+    array(&store, "v", "x", &[0_u8, 1], no_attributes());
+    array(
+        &store,
+        "id",
+        "x",
+        &[u64::MAX - 1, u64::MAX],
+        no_attributes(),
+    );
+    let v = Dataset::open(&store)
+        .and_then(|dataset| dataset.variable("v"))
+        .expect("it is there");
+    let found = |labels: Labels| {
+        let v = v.sel("id", labels).and_then(|v| v.read_as::<u8>());
+        v.expect("it is there")[[]]
+    };
+    assert_eq!(found((u64::MAX - 1).into()), 0);
+    assert_eq!(found(u64::MAX.into()), 1);
+    assert_eq!(found(Labels::nearest(1e300)), 1);
+}
+
+#[test]
+fn labels_with_a_fraction_are_between_integers() {
+    assert_eq!(found("down", 44.9..=90.0), [0, 1]);
+    assert_eq!(found("down", 45.1..=90.0), [0]);
+    assert_eq!(found("down", -44.9..=0.5), [2]);
+    assert_eq!(found("down", Labels::nearest(22.4)), [2]);
+    assert_eq!(found("down", Labels::nearest(22.6)), [1]);
+    assert_eq!(found("down", Labels::nearest(-22.5)), [2]);
+    let v = dataset().variable("v").expect("it is there");
+    let error = v
+        .sel("down", 45.5)
+        .and_then(|v| v.read())
+        .expect_err("it is between two of them");
+    assert!(error.to_string().ends_with("the value 45.5"), "{error}");
+}
+
 #[test]
 fn jiff_dates_are_labels() {
     let first = date(2001, 2, 28);

@@ -190,53 +190,169 @@ impl Copied {
     }
 }
 
-/// Compares the files that were copied byte for byte.
+/// Compares the files that were copied byte for byte. `copies_others` says whether those of no
+/// array or group were.
 pub(crate) fn compare_files(
-    [source, target]: [&AnyNode; 2],
-    as_files: &[String],
-    account: &CopyAccount,
+    roots: [&AnyNode; 2],
+    copies: &Copies,
+    copies_others: bool,
     output: &mut Output,
 ) -> Result<Outcome, Failure> {
-    let [from, to] = [source, target].map(|root| below(root.path()));
-    let mut keys = Vec::new();
-    storage(source).each_key(&from, |key, listed| {
-        let is_of_node = as_files.iter().any(|prefix| key.starts_with(prefix));
-        if listed.byte_len().is_some() && (is_of_node || KeyName::of(key) == KeyName::Other) {
-            keys.push(key.to_owned());
-        }
-    })?;
-    let left_out = |key: &String| {
-        account.left_out.iter().any(|group| {
-            group.keys.first.contains(key) || group.keys.n > group.keys.first.len() as u64
-        })
-    };
-    let mut outcome = Outcome::Good;
-    for key in &keys {
-        let copy = format!("{to}{}", &key[from.len()..]);
-        let values = [
-            storage(source).read_key(key, u64::MAX)?,
-            storage(target).read_key(&copy, u64::MAX)?,
-        ];
-        let what = match values {
-            [Some(a), Some(b)] if a == b => continue,
-            [None, _] => continue,
-            [Some(_), None] if left_out(key) => continue,
-            [Some(_), None] => "only in the first",
-            [Some(_), Some(_)] => "the files differ",
-        };
+    let differing = differing_files(roots, copies, copies_others)?;
+    for (key, what) in &differing {
         if output.json() {
             output.value(&json!({"path": key, "differs": "file", "values": null}))?;
         } else {
             output.line(format!("{key}: {what}"))?;
         }
-        outcome = Outcome::Found;
     }
-    Ok(outcome)
+    Ok(if differing.is_empty() {
+        Outcome::Good
+    } else {
+        Outcome::Found
+    })
+}
+
+/// The keys of the source whose files are not in the copy, or other ones are, and which of the two.
+fn differing_files(
+    [source, target]: [&AnyNode; 2],
+    copies: &Copies,
+    copies_others: bool,
+) -> Result<Vec<(String, &'static str)>, Failure> {
+    let [from, to] = [source, target].map(|root| below(root.path()));
+    let as_files: Vec<String> = copies
+        .nodes
+        .iter()
+        .filter(|node| node.as_files.is_some())
+        .map(|node| below(&node.source))
+        .collect();
+    let not_copied: Vec<String> = copies
+        .not_copied
+        .iter()
+        .map(|node| below(&node.source))
+        .collect();
+    let is_below = |key: &str, nodes: &[String]| nodes.iter().any(|prefix| key.starts_with(prefix));
+    let mut files = Vec::new();
+    storage(source).each_key(&from, |key, listed| {
+        let is_of_node = is_below(key, &as_files);
+        let is_other = copies_others && KeyName::of(key) == KeyName::Other;
+        if let Some(len) = listed.byte_len()
+            && (is_of_node || is_other && !is_below(key, &not_copied))
+        {
+            files.push((key.to_owned(), len));
+        }
+    })?;
+    // The account names only the first of each group.
+    let is_left_out = |key: &String| {
+        let mut groups = copies.account.iter().flat_map(|account| &account.left_out);
+        groups.any(|group| group.keys.first.contains(key))
+    };
+    let mut differing = Vec::new();
+    for (key, len) in files {
+        let copy = format!("{to}{}", &key[from.len()..]);
+        let what = match compare_values([(source, key.as_str()), (target, copy.as_str())], len)? {
+            Compared::Equal => continue,
+            Compared::Missing if is_left_out(&key) => continue,
+            Compared::Missing => "only in the first",
+            Compared::Different => "the files differ",
+        };
+        differing.push((key, what));
+    }
+    Ok(differing)
+}
+
+/// How much of a file is in memory.
+const PIECE: u64 = 8 << 20;
+
+/// A file and its copy.
+enum Compared {
+    Equal,
+    Different,
+    /// There is no copy.
+    Missing,
+}
+
+/// Compares a value of `len` bytes with its copy, piece by piece. A value that is gone is equal.
+fn compare_values(
+    [(source, key), (target, copy)]: [(&AnyNode, &str); 2],
+    len: u64,
+) -> Result<Compared, Failure> {
+    let mut start = 0;
+    loop {
+        let end = len.min(start + PIECE);
+        let Some(original) = storage(source).read_key_range(key, start..end)? else {
+            return Ok(Compared::Equal);
+        };
+        let Some(copied) = storage(target).read_key_range(copy, start..end)? else {
+            return Ok(Compared::Missing);
+        };
+        let (size, _) = original;
+        if size != len || original != copied {
+            return Ok(Compared::Different);
+        }
+        if end == len {
+            return Ok(Compared::Equal);
+        }
+        start = end;
+    }
 }
 
 pub(crate) fn storage(root: &AnyNode) -> &Storage {
     match root {
         AnyNode::Array(array) => array.storage(),
         AnyNode::Group(group) => group.storage(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use ndzarr::OpenOptions;
+
+    use super::*;
+
+    /// More files are left out than the account names. Those that are not in the copy, or others
+    /// are, are found all the same.
+    #[test]
+    fn files_are_missed_however_many_are_left_out() -> Result<(), Failure> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let source = folder.path().join("a");
+        let target = folder.path().join("b");
+        let array = r#"{"zarr_format": 2, "shape": [3], "chunks": [3], "dtype": "|u1", "compressor": null,
+            "filters": null, "order": "C", "fill_value": 0}"#;
+        let put = |name: &str, value: &[u8]| fs::write(source.join(name), value);
+        fs::create_dir_all(source.join("0")).expect("a folder");
+        put(".zgroup", br#"{"zarr_format": 2}"#).expect("a file");
+        put("0/.zarray", array.as_bytes()).expect("a file");
+        for outside in 1..=101 {
+            put(&format!("0/{outside}"), b"123").expect("a file");
+        }
+        let mut large = vec![7_u8; PIECE as usize + 1];
+        put("large", &large).expect("a file");
+        for name in ["gone", "longer", "same"] {
+            put(name, b"mine").expect("a file");
+        }
+        let copies = run_copy(&source, &target, &CopyOptions::new())?;
+        let account = copies.account.as_ref().expect("folders list");
+        assert_eq!((account.files.n, account.left_out[0].keys.n), (4, 101));
+
+        let a = OpenOptions::new().open_node(&*source)?;
+        let b = OpenOptions::new().open_node(&*target)?;
+        let roots = [&a, &b];
+        assert!(differing_files(roots, &copies, true)?.is_empty());
+        large[PIECE as usize] = 8;
+        fs::write(target.join("large"), large).expect("a file");
+        fs::write(target.join("longer"), b"mine too").expect("a file");
+        fs::remove_file(target.join("gone")).expect("it is there");
+        let mut differing = differing_files(roots, &copies, true)?;
+        differing.sort_unstable();
+        let expected = [
+            ("gone".to_owned(), "only in the first"),
+            ("large".to_owned(), "the files differ"),
+            ("longer".to_owned(), "the files differ"),
+        ];
+        assert_eq!(differing, expected);
+        Ok(())
     }
 }

@@ -111,7 +111,15 @@ fn parse(values: &[String]) -> Result<Map<String, Value>, Failure> {
         }
         Ok((name.to_owned(), value))
     };
-    values.iter().map(pair).collect()
+    let mut attributes = Map::new();
+    for text in values {
+        let (name, value) = pair(text)?;
+        if attributes.contains_key(&name) {
+            return Err(Failure::usage(format_args!("{name:?} has two values")));
+        }
+        attributes.insert(name, value);
+    }
+    Ok(attributes)
 }
 
 /// The integers in a text of JSON.
@@ -171,5 +179,8 @@ mod tests {
         ] {
             assert!(parse(&[wrong.to_owned()]).is_err(), "{wrong}");
         }
+        let twice = ["a=1", "b=1", "a=2"].map(str::to_owned);
+        let failure = parse(&twice).expect_err("only one can be stored");
+        assert_eq!(failure.message(), r#""a" has two values"#);
     }
 }

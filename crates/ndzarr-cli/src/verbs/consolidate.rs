@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use ndzarr::{AnyNode, ConsolidatedUse};
+use ndzarr::AnyNode;
 
 use crate::arguments::Global;
 use crate::failure::Failure;
@@ -21,7 +21,7 @@ pub(crate) fn run(
     global: &Global,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let options = global.open_options().consolidated(ConsolidatedUse::Ignore);
+    let options = global.document_options();
     let AnyNode::Group(mut group) = global.open_by(&options, &arguments.path)? else {
         return Err(Failure::usage(format_args!(
             "{} is an array, not a group",

@@ -26,7 +26,7 @@ use crate::output::Output;
 use crate::output::copies::{Copies, compare_files, run_copy, storage};
 use crate::output::describe;
 use crate::output::progress::Bar;
-use crate::places::{below, shown};
+use crate::places::shown;
 use crate::verbs::cp::forecast::print_forecast;
 use crate::verbs::{diff, verify};
 
@@ -90,7 +90,7 @@ pub(crate) struct Arguments {
     /// get it, one at a time.
     #[arg(long)]
     force: bool,
-    /// Compare source and copy at the end.
+    /// Compare the elements of source and copy at the end, and other files, but not attributes.
     #[arg(long)]
     verify: bool,
     /// Say what would be done.
@@ -415,16 +415,11 @@ fn compare(
     let source = global.open(&arguments.source)?;
     let target = global.open(&arguments.target)?;
     let mut outcome = Outcome::Good;
-    let mut as_files = Vec::new();
     for node in copied
         .nodes
         .iter()
-        .filter(|node| node.kind == MemberKind::Array)
+        .filter(|node| node.kind == MemberKind::Array && node.as_files.is_none())
     {
-        if node.as_files.is_some() {
-            as_files.push(below(&node.source));
-            continue;
-        }
         let open = |root: &AnyNode, path: &str| {
             let array = global
                 .open_options()
@@ -442,23 +437,30 @@ fn compare(
         };
         outcome = outcome.and(found);
     }
-    if let Some(account) = copied
-        .account
-        .as_ref()
-        .filter(|account| is_whole && account.files.n > 0)
-    {
+    let has_files = is_whole
+        && copied
+            .account
+            .as_ref()
+            .is_some_and(|account| account.files.n > 0);
+    if has_files {
+        let copies_others = !arguments.no_other_files;
         outcome = outcome.and(compare_files(
             [&source, &target],
-            &as_files,
-            account,
+            copied,
+            copies_others,
             output,
         )?);
     }
     if outcome == Outcome::Good && !output.json() && !global.quiet {
+        let what = if has_files {
+            "the elements and the other files"
+        } else {
+            "the elements"
+        };
         output.line(match (converts, copied.outcome) {
-            (true, _) => "every chunk of the copy can be read",
-            (false, Outcome::Good) => "source and copy are equal",
-            (false, Outcome::Found) => "what was copied is equal",
+            (true, _) => "every chunk of the copy can be read".to_owned(),
+            (false, Outcome::Good) => format!("{what} of source and copy are equal"),
+            (false, Outcome::Found) => format!("{what} that were copied are equal"),
         })?;
     }
     Ok(outcome)

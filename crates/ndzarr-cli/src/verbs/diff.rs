@@ -100,7 +100,10 @@ pub(crate) fn run(
         part: None,
     };
     let places = [&*arguments.a, &*arguments.b];
-    match (global.open(&arguments.a)?, global.open(&arguments.b)?) {
+    let options = global.document_options();
+    let a = global.open_by(&options, &arguments.a)?;
+    let b = global.open_by(&options, &arguments.b)?;
+    match (a, b) {
         (AnyNode::Array(a), AnyNode::Array(b)) => {
             let [a, b] = [a, b].map(|array| array.with_options(global.run_options()));
             compare("", &a, &b, &places, &comparison, global, output)
@@ -155,8 +158,8 @@ fn groups(
     output: &mut Output,
 ) -> Result<Outcome, Failure> {
     let nodes_below = |group: &Group| -> Result<BTreeMap<String, _>, Failure> {
-        Ok(group
-            .walk()?
+        Ok(global
+            .nodes_below(group)?
             .into_iter()
             .map(|child| (child.path(), child))
             .collect())

@@ -35,7 +35,8 @@ pub(crate) struct Arguments {
     /// axes of space.
     #[arg(long, value_parser = parse_shape, value_name = "FACTORS")]
     factors: Option<::std::vec::Vec<u64>>,
-    /// How elements become one. By default as the image says, `mode` for labels, else `mean`.
+    /// How elements become one. By default as the image says; if it does not, `mode` for labels,
+    /// else `mean`. Needed for an image that says anything else, and for labels that say `mean`.
     #[arg(long, value_enum)]
     method: Option<Method>,
     /// Names of the axes: z,y,x. By default the dimension names of the array, else the last of
@@ -211,11 +212,12 @@ fn in_place(group: &Group, arguments: &Arguments, global: &Global) -> Result<Mul
         return Err(Failure::new(format_args!("{place} {what}")));
     };
     let (bar, options) = options(&image.array(0)?, arguments, global);
-    let method = arguments
-        .method
-        .map_or_else(|| method_of(image), Downsample::from);
+    let method = || match arguments.method {
+        Some(method) => Ok(method.into()),
+        None => method_of(image),
+    };
     if let [_] = image.levels[..] {
-        let new = levels(image.to_new()?, arguments).method(method);
+        let new = levels(image.to_new()?, arguments).method(method()?);
         let layout = |builder: ArrayBuilder| {
             let builder = layout(builder, arguments);
             if arguments.overwrite {
@@ -245,24 +247,27 @@ fn in_place(group: &Group, arguments: &Arguments, global: &Global) -> Result<Mul
             "{argument} does not change levels that are there"
         )));
     }
-    image.make_levels(method, &options)?;
+    let made = image.make_levels(method()?, &options);
     bar.finish();
-    Ok(image.clone())
+    Ok(made?)
 }
 
 /// The method for the levels of an image, unless an argument states it. Metadata of one level do
 /// not count, since no other level was made by them.
-fn method_of(image: &Multiscale) -> Downsample {
+fn method_of(image: &Multiscale) -> Result<Downsample, Failure> {
+    let metadata = Metadata::of(image.group().attributes());
+    let is_of_labels = metadata.image_label.is_some();
     match image.method.as_deref().filter(|_| image.levels.len() > 1) {
-        Some("mode") => Downsample::Mode,
-        Some("stride") => Downsample::Stride,
-        None if Metadata::of(image.group().attributes())
-            .image_label
-            .is_some() =>
-        {
-            Downsample::Mode
+        Some("mode") => Ok(Downsample::Mode),
+        Some("stride") => Ok(Downsample::Stride),
+        Some("mean") if !is_of_labels => Ok(Downsample::Mean),
+        None if is_of_labels => Ok(Downsample::Mode),
+        None => Ok(Downsample::Mean),
+        Some(stated) => {
+            let whose = if is_of_labels { "labels" } else { "image" };
+            let what = format!("the levels of the {whose} were made by {stated:?}");
+            Err(Failure::new(what).with_hint("--method says how to make them again"))
         }
-        _ => Downsample::Mean,
     }
 }
 

@@ -4,7 +4,7 @@ use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ndzarr::{AnyNode, ConsolidatedUse};
+use ndzarr::AnyNode;
 use serde_json::json;
 
 use crate::arguments::sizes::{self, plural};
@@ -38,7 +38,7 @@ pub(crate) fn run(
         )));
     }
     let folder = local_folder(&arguments.path).and_then(|folder| folder.canonicalize().ok());
-    let options = global.open_options().consolidated(ConsolidatedUse::Ignore);
+    let options = global.document_options();
     let run = if arguments.force {
         global.run_options().force()
     } else {

@@ -4,7 +4,7 @@ use std::mem;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ndzarr::{AnyArray, AnyNode, ConsolidatedUse, ErrorKind};
+use ndzarr::{AnyArray, AnyNode, ErrorKind};
 use serde_json::json;
 
 use crate::arguments::sizes::plural;
@@ -14,8 +14,8 @@ use crate::checks::consolidated::State;
 use crate::checks::damage::{Checked, Depth, Undecoded, check as check_array, of_document};
 use crate::checks::finding::{Finding, Kind};
 use crate::failure::Failure;
-use crate::files::stored::cannot_list;
 use crate::outcome::Outcome;
+use crate::output::copies::storage;
 use crate::output::describe;
 use crate::output::progress::Bar;
 use crate::output::{Output, Paint};
@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
     /// Decode every stored chunk. This is the default.
     #[arg(long)]
     full: bool,
-    /// Name keys that belong to no array or group as well.
+    /// Name keys that belong to no array or group as well, and names that no key can have.
     #[arg(long)]
     orphans: bool,
     /// Name chunks that are not stored as well, which read as the fill value; any gives the exit
@@ -98,6 +98,16 @@ pub(crate) fn run(
         let contents = root.contents()?;
         for key in contents.orphans.iter().chain(&contents.of_copies) {
             let finding = Finding::new(key, Kind::Orphan, "it belongs to no array or group");
+            print(&finding, output)?;
+            n_found += 1;
+        }
+        for name in &contents.unlisted {
+            let quoted = format!("{name:?}");
+            let mut warnings = storage(root).warnings().iter();
+            if warnings.any(|what| what.contains(&quoted)) {
+                continue;
+            }
+            let finding = Finding::new(name, Kind::Orphan, "no key can have this name");
             print(&finding, output)?;
             n_found += 1;
         }
@@ -179,8 +189,7 @@ impl Nodes {
             findings: Vec::new(),
             warnings: Vec::new(),
         };
-        let options = global.open_options().consolidated(ConsolidatedUse::Ignore);
-        let root = match options.open_node(place) {
+        let root = match global.document_options().open_node(place) {
             Ok(root) => root,
             Err(error)
                 if matches!(
@@ -196,16 +205,8 @@ impl Nodes {
         match &root {
             AnyNode::Array(array) => nodes.arrays.push(array.clone()),
             AnyNode::Group(group) => {
-                let below = match group.walk() {
-                    // A web server does not list, and a bucket may deny it, but consolidated
-                    // metadata may list the nodes.
-                    Err(error) if cannot_list(&error) => {
-                        global.open_options().open_group(place)?.walk()?
-                    }
-                    below => below?,
-                };
                 let mut groups = vec![group.clone()];
-                for child in below {
+                for child in global.nodes_below(group)? {
                     let path = child.path();
                     match child.open() {
                         Ok(AnyNode::Array(array)) => nodes.arrays.push(array),
@@ -240,10 +241,7 @@ impl Nodes {
                 }
             }
         }
-        let storage = match &root {
-            AnyNode::Array(array) => array.storage(),
-            AnyNode::Group(group) => group.storage(),
-        };
+        let storage = storage(&root);
         for array in mem::take(&mut nodes.arrays) {
             nodes.warn(array.path(), array.warnings());
             nodes.arrays.push(array);

@@ -40,7 +40,7 @@ fn files_of_others_are_copied_and_what_is_left_out_is_said() {
         [
             files,
             "left out, outside of the array: 1 file: \"0/5\"",
-            "source and copy are equal"
+            "the elements and the other files of source and copy are equal"
         ]
     );
     assert_eq!(

@@ -27,6 +27,31 @@ fn equal_arrays_of_other_chunks_and_formats_are_equal() {
     assert_eq!(folder.json(&["diff", "a.zarr", "b.n5"]).len(), 0);
 }
 
+/// Another program adds an array, and changes one, without the copies of their documents.
+#[test]
+fn stale_consolidated_metadata_hide_nothing() {
+    for format in [Format::Zarr2, Format::Zarr3] {
+        let folder = Folder::new();
+        let ones = |name: &str| {
+            folder.array(name, Array::<u8>::builder([4]).format(format), |_| 1);
+        };
+        for name in ["a.zarr", "b.zarr"] {
+            let mut root = Group::create(folder.path(name), format).expect("it is new");
+            ones(&format!("{name}/x"));
+            root.consolidate().expect("it can list");
+        }
+        folder.good(&["diff", "a.zarr", "b.zarr"]);
+        ones("new");
+        std::fs::rename(folder.path("new"), folder.path("a.zarr/y")).expect("it is there");
+        let ran = folder.run(&["diff", "a.zarr", "b.zarr"]);
+        assert_eq!(
+            (ran.status, &ran.out[..]),
+            (1, "y: only in the first\n"),
+            "{format}"
+        );
+    }
+}
+
 #[test]
 fn differences_are_counted_and_the_first_shown() {
     let folder = Folder::new();

@@ -232,6 +232,58 @@ fn labels_are_made_by_the_mode() {
     assert_eq!(folder.good(&["cat", "labels.zarr/1"]), "1\t9\n");
 }
 
+/// Changes the attribute `ome` of the image `image.zarr`.
+fn change_ome(folder: &Folder, change: impl FnOnce(&mut Value)) {
+    let mut group = Group::open(folder.path("image.zarr")).expect("it is there");
+    let mut ome = group.attributes()["ome"].clone();
+    change(&mut ome);
+    group.set_attribute("ome", &ome).expect("it is written");
+}
+
+/// The least of 2 by 2 elements, each of which occurs once.
+const MODES: &str = "0\t2\t4\n20\t22\t24\n40\t42\t44\n";
+
+#[test]
+fn levels_of_another_method_are_made_as_the_arguments_say() {
+    let folder = Folder::new();
+    plain(&folder, "a.zarr");
+    folder.good(&["pyramid", "-q", "a.zarr", "image.zarr", "--levels", "2"]);
+    change_ome(&folder, |ome| {
+        ome["multiscales"][0]["type"] = "gaussian".into();
+    });
+    let again = ["pyramid", "-q", "image.zarr", "--overwrite"];
+    let error = folder.bad(3, &again);
+    assert!(
+        error.contains(r#"of the image were made by "gaussian"; --method says"#),
+        "{error}"
+    );
+    assert_eq!(folder.good(&["cat", "image.zarr/1"]), MEANS);
+    folder.good(&[&again[..], &["--method", "mode"]].concat());
+    assert_eq!(folder.good(&["cat", "image.zarr/1"]), MODES);
+    let image = Multiscale::open(folder.path("image.zarr")).expect("it is an image");
+    assert_eq!(image.method.as_deref(), Some("mode"));
+    folder.good(&again);
+    assert_eq!(folder.good(&["cat", "image.zarr/1"]), MODES);
+}
+
+#[test]
+fn labels_are_averaged_only_if_the_arguments_say_so() {
+    let folder = Folder::new();
+    plain(&folder, "a.zarr");
+    folder.good(&["pyramid", "-q", "a.zarr", "image.zarr", "--levels", "2"]);
+    change_ome(&folder, |ome| ome["image-label"] = json!({}));
+    let again = ["pyramid", "-q", "image.zarr", "--overwrite"];
+    let error = folder.bad(3, &again);
+    assert!(
+        error.contains(r#"of the labels were made by "mean"; --method says"#),
+        "{error}"
+    );
+    folder.good(&[&again[..], &["--method", "mode"]].concat());
+    assert_eq!(folder.good(&["cat", "image.zarr/1"]), MODES);
+    folder.good(&[&again[..], &["--method", "mean"]].concat());
+    assert_eq!(folder.good(&["cat", "image.zarr/1"]), MEANS);
+}
+
 #[test]
 fn nothing_else_is_replaced() {
     let folder = Folder::new();

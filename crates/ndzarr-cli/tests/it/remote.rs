@@ -92,6 +92,13 @@ fn verbs_work_on_a_bucket() {
     server.objects().put("g.zarr/a/c/3", "odd");
     let found = run(1, &["verify", place]).out;
     assert!(found.contains("c/3"), "{found}");
+    server.objects().put("g.zarr/a/c//0", "odd");
+    let found = run(1, &["verify", place, "--orphans"]).out;
+    assert!(
+        found.contains("c//0: orphan: no key can have this name"),
+        "{found}"
+    );
+    server.objects().erase("g.zarr/a/c//0");
     run(0, &["rm", "--yes", place]);
     assert_eq!(server.objects().keys(), ["g.zarr/zarr.json"]);
     assert!(run(3, &["info", place]).err.contains("g.zarr/a"));

@@ -131,6 +131,16 @@ fn an_empty_folder_in_the_place_of_a_chunk_is_not_the_fill_value() {
     assert!(found(&keys).contains(&("a/c/7/0", "orphan")), "{keys:?}");
 }
 
+#[test]
+fn names_that_no_key_can_have_are_orphans() {
+    let folder = Folder::new();
+    folder.array("a.zarr", Array::<u8>::builder([2]), |_| 7);
+    fs::write(folder.path("a.zarr/C:\\notes.txt"), "x").expect("a file");
+    folder.good(&["verify", "a.zarr"]);
+    let keys = folder.json(&["verify", "a.zarr", "--orphans"]);
+    assert_eq!(found(&keys), [("C:\\notes.txt", "orphan")]);
+}
+
 /// A command as a user who is not root, with a program that this user can reach.
 fn as_other(folder: &Folder, arguments: &[&str]) -> Ran {
     let program = folder.path("program");

@@ -8,11 +8,12 @@ use ndzarr::{
 use serde_json::Value;
 
 use crate::convention::Convention;
+use crate::create::entries::{change_entries, extend, is_at};
 use crate::create::new_multiscale::{NewMultiscale, Planned, array_names, datasets, try_in_memory};
 use crate::error::{Error, Result};
 use crate::find::entry::minor_version;
 use crate::find::transformation::Placement;
-use crate::json::{self, path_below};
+use crate::json;
 use crate::levels::level::Level;
 use crate::levels::make_levels::{check_type, copy_elements, make_levels};
 use crate::multiscale::Multiscale;
@@ -166,23 +167,7 @@ impl Multiscale<Blocking> {
             options,
         )?;
         finish(begun)?;
-        let mut is_extended = false;
-        let key = if format == Format::Zarr2 {
-            "multiscales"
-        } else {
-            "ome"
-        };
-        group.update_attribute(key, |stated: Option<Value>| {
-            let mut stated = stated.unwrap_or_default();
-            let list = if format == Format::Zarr2 {
-                Some(&mut stated)
-            } else {
-                stated.get_mut("multiscales")
-            };
-            is_extended = list.is_some_and(|list| extend(list, &finest.path, &added, new));
-            stated
-        })?;
-        if !is_extended {
+        if !change_entries(&mut group, |list| extend(list, &finest.path, &added, new))? {
             return Err(Error::metadata(self.path(), "has other levels than before"));
         }
         Self::in_group(&group)
@@ -305,30 +290,6 @@ fn names_from(finest: &str, n: usize) -> Vec<String> {
         .chain(next)
         .take(n)
         .collect()
-}
-
-/// True if a dataset has this path.
-fn is_at(dataset: &Value, path: &str) -> bool {
-    dataset["path"]
-        .as_str()
-        .is_some_and(|stated| path_below(stated).as_deref() == Ok(path))
-}
-
-/// Adds datasets to the only entry of `multiscales`, if its only dataset is the finest level.
-/// Returns true if it did.
-fn extend(list: &mut Value, finest: &str, datasets: &[Value], new: &NewMultiscale) -> bool {
-    let Some([Value::Object(entry)]) = list.as_array_mut().map(|list| &mut list[..]) else {
-        return false;
-    };
-    let Some(Value::Array(list)) = entry.get_mut("datasets") else {
-        return false;
-    };
-    if !matches!(&list[..], [only] if is_at(only, finest)) {
-        return false;
-    }
-    list.extend_from_slice(datasets);
-    entry.extend(new.made_by());
-    true
 }
 
 #[cfg(test)]

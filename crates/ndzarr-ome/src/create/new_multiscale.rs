@@ -354,17 +354,7 @@ impl NewMultiscale {
 
     /// How the levels are made, as members of an entry of `multiscales`.
     pub(crate) fn made_by(&self) -> Object {
-        let metadata = json!({
-            "method": "ndzarr_ome::Multiscale::make_levels",
-            "version": env!("CARGO_PKG_VERSION"),
-            "kwargs": {"factors": self.factors},
-        });
-        [
-            ("type".to_owned(), self.method.name().into()),
-            ("metadata".to_owned(), metadata),
-        ]
-        .into_iter()
-        .collect()
+        made_by(self.method, json!({"factors": self.factors}))
     }
 
     /// Completes the layout of a level with the settings that OME-Zarr demands.
@@ -381,6 +371,21 @@ impl NewMultiscale {
             layout
         }
     }
+}
+
+/// How levels are made, as members of an entry of `multiscales`.
+pub(crate) fn made_by(method: Downsample, arguments: Value) -> Object {
+    let metadata = json!({
+        "method": "ndzarr_ome::Multiscale::make_levels",
+        "version": env!("CARGO_PKG_VERSION"),
+        "kwargs": arguments,
+    });
+    [
+        ("type".to_owned(), method.name().into()),
+        ("metadata".to_owned(), metadata),
+    ]
+    .into_iter()
+    .collect()
 }
 
 /// The datasets of levels whose arrays have these names.

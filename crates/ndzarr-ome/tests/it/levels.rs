@@ -380,3 +380,70 @@ fn factors_with_a_product_above_u64_are_refused() {
         .to_string();
     assert!(what.contains("stand for more than 1048576"), "{what}");
 }
+
+#[test]
+fn the_metadata_state_the_method_that_was_used() {
+    for format in [Format::Zarr2, Format::Zarr3] {
+        let store = MemoryStore::new();
+        let new = NewMultiscale::new(UINT16, axes(&[4, 4]))
+            .levels(2)
+            .name("cells");
+        let image = Multiscale::create(&store, format, &new, |layout| layout);
+        let image = image.expect("it is valid");
+        assert_eq!(image.method.as_deref(), Some("mean"));
+        let made = image.make_levels(Downsample::Mode, &RunOptions::default());
+        let made = made.expect("they fit");
+        let opened = open(&store);
+        for image in [&made, &opened] {
+            assert_eq!(image.method.as_deref(), Some("mode"), "{format:?}");
+            assert_eq!(image.name.as_deref(), Some("cells"), "{format:?}");
+            assert_eq!(image.levels.len(), 2, "{format:?}");
+        }
+    }
+}
+
+/// The group has two images, of which one is made again. The other has no method.
+#[test]
+fn only_the_image_that_is_made_again_states_the_method() {
+    let dataset = |path: &str, size: f64| {
+        let offset = (size - 1.0) / 2.0;
+        json!({"path": path, "coordinateTransformations": [scale(&[size; 2]), translation(&[offset; 2])]})
+    };
+    let entry = |kind: Option<&str>, paths: [&str; 2]| {
+        let datasets = [dataset(paths[0], 1.0), dataset(paths[1], 2.0)];
+        let mut entry = json!({"version": "0.4", "axes": space(&["y", "x"]), "datasets": datasets});
+        if let Some(kind) = kind {
+            entry["type"] = kind.into();
+            entry["metadata"] = json!({"method": "of another program"});
+        }
+        entry
+    };
+    let entries = [entry(Some("gaussian"), ["a", "b"]), entry(None, ["c", "d"])];
+    let attributes = json!({"multiscales": entries, "mine": 1});
+    let shapes: [(&str, &[u64]); 4] = [
+        ("a", &[4, 4]),
+        ("b", &[2, 2]),
+        ("c", &[4, 4]),
+        ("d", &[2, 2]),
+    ];
+    let store = zarr2(&attributes, &shapes);
+    let group = ndzarr::Group::open(&store).expect("it is there");
+    for image in Multiscale::find(&group).expect("there are two") {
+        image
+            .make_levels(Downsample::Mean, &RunOptions::default())
+            .expect("they fit");
+    }
+    let group = ndzarr::Group::open(&store).expect("it is there");
+    let stated = &group.attributes()["multiscales"];
+    assert_eq!(stated[0]["type"], "mean");
+    assert_eq!(
+        stated[0]["metadata"]["method"],
+        "ndzarr_ome::Multiscale::make_levels"
+    );
+    assert_eq!(
+        stated[0]["datasets"],
+        attributes["multiscales"][0]["datasets"]
+    );
+    assert_eq!(stated[1], attributes["multiscales"][1]);
+    assert_eq!(group.attributes()["mine"], 1);
+}

@@ -436,10 +436,7 @@ class Array(Node):
 
     def _values(self, value: Any, kind: str | None) -> np.ndarray[Any, Any]:
         """A value as an array of the elements' dtype."""
-        if isinstance(value, np.ma.MaskedArray):
-            raise TypeError("a masked array would lose its mask: write value.filled(...)")
-        if isinstance(value, Array):
-            value = value.__array__()
+        value = _unmasked(value.__array__() if isinstance(value, Array) else value)
         dtype = self.dtype
         if kind in ("json", "list"):
             return _boxed(value, self._raw.listed is not None)
@@ -691,6 +688,13 @@ def _objects(
     return found.reshape(shape)
 
 
+def _unmasked(value: Any) -> Any:
+    """Elements of a user, for NumPy, which forgets the mask of a masked array."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError("a masked array would lose its mask: fill it first, with .filled(...)")
+    return value
+
+
 def _boxed(value: Any, is_list: bool) -> np.ndarray[Any, Any]:
     """Values that NumPy must not take apart: lists and objects of JSON."""
     if isinstance(value, np.ndarray) and value.dtype == object:
@@ -722,7 +726,7 @@ def _content(kind: str, item: Any, listed: Any) -> bytes:
     if kind == "json":
         return dumps(item, spell_nan=False).encode()
     if kind == "list":
-        return np.asarray(item, listed).tobytes()
+        return np.asarray(_unmasked(item), listed).tobytes()
     if isinstance(item, str) or not isinstance(item, (bytes, bytearray, memoryview)):
         raise ElementTypeError(f"the elements are bytes, and this is {type(item).__name__}: {item!r}")
     return bytes(item)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from ._array import Array
 from ._attributes import dumps
 from ._calls import config, watch
-from ._errors import MissingMemberError, NodeKindError
+from ._errors import AccessError, MissingMemberError, NodeKindError, UnsupportedError
 from ._ndzarr import RawArray
+from ._ndzarr import open as _open
 from ._new import ZERO, new_array
 from ._node import Node, Where
 from ._places import below, variables
@@ -60,6 +61,17 @@ class Group(Node, Mapping[str, "Array | Group"]):
         """What is in the group: names, or with `recursive` paths, each with "array" or "group"; with
         "unreadable" if its document does not show its kind."""
         return dict(self._raw.members(recursive, watch()))
+
+    def _by_documents(self) -> tuple[Group, dict[str, str]]:
+        """The group and the paths of all nodes below it, without consolidated metadata, which may be stale;
+        with them if the store cannot list."""
+        opening = {**opening_of(self._where), "ignores_consolidated": True}
+        found = node(_open(self._where.place, "group", opening, watch()), self._where)
+        assert isinstance(found, Group)
+        try:
+            return found, found.members(recursive=True)
+        except (AccessError, UnsupportedError):
+            return self, self.members(recursive=True)
 
     def __getitem__(self, name: str) -> Array | Group:
         try:
@@ -246,4 +258,5 @@ def opening_of(where: Where, format: str | None = None) -> dict[str, Any]:
         "threads": threads,
         "store_fill_chunks": where.store_fill_chunks,
         "last_writer_wins": where.concurrent_update == "last_writer_wins",
+        "ignores_consolidated": False,
     }

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _codecs
-from ._array import _content
+from ._array import _content, _unmasked
 from ._attributes import dumps
+from ._errors import make
 from ._shapes import Shape, as_shape, for_each_axis
 
 if TYPE_CHECKING:
@@ -95,4 +96,31 @@ def _one(dtype: Any, value: Any) -> bytes:
     if found.names:
         # The formats pack fields.
         found = np.dtype({"names": list(found.names), "formats": [found.fields[name][0] for name in found.names]}) if found.fields else found
-    return np.asarray(value, found.newbyteorder("=")).tobytes()
+    with np.errstate(all="ignore"):
+        element = np.asarray(_unmasked(value), found.newbyteorder("="))
+    if not _is_kept(element, value):
+        what = f"the fill value {value!r} is no element of {found}: it would become {element.tolist()!r}"
+        raise make("InvalidArgument", what)
+    return element.tobytes()
+
+
+def _is_kept(element: np.ndarray[Any, Any], value: Any) -> bool:
+    """Whether NumPy has made an element of a value without changing it, except for the rounding of floats."""
+    names, kind = element.dtype.names, element.dtype.kind
+    if names:
+        items = value.item() if isinstance(value, (np.ndarray, np.void)) else value
+        each = items if isinstance(items, tuple) else (items,) * len(names)
+        return all(_is_kept(element[name], item) for name, item in zip(names, each, strict=True))
+    if kind in "SU":
+        return bool(np.all(element == np.asarray(value, kind)))
+    given = np.asarray(value)
+    if kind in "mM":
+        return given.dtype.kind != kind or bool(np.all((element == given) | np.isnat(given)))
+    if issubclass(element.dtype.type, np.void):
+        return given.dtype.kind not in "SV" or given.dtype.itemsize <= element.dtype.itemsize
+    if given.dtype.kind not in "biufc":
+        # A text that NumPy has read, or an object that has said which number it is.
+        return True
+    if re.match("bool|u?int", element.dtype.name):
+        return bool(np.all(element == given))
+    return bool(np.all(np.isfinite(element) == np.isfinite(given)))

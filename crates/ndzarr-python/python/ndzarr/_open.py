@@ -186,7 +186,8 @@ def create(
     for elements of variable size. `codecs` are names with parameters ("zstd:3", "gzip:5",
     "blosc:lz4:5:bitshuffle"), the JSON of the format, or codecs of zarr-python and numcodecs; chunks are
     not compressed without them. `fill_value` is the value of elements that were never written: zero
-    unless given; `None` is none at all in Zarr v2.
+    unless given; `None` is none at all in Zarr v2. One that the type does not have, such as 1.5 for an
+    integer, raises `ArgumentError` (a `ValueError`); floats are rounded.
 
     `overwrite` replaces an array, or a group without nodes below it. Where files lie that do not belong to
     it, that raises `AlreadyExistsError`; `force` removes them too. The other arguments are those of `open`.
@@ -485,11 +486,12 @@ def verify(
     if isinstance(found, Array):
         return [{"array": found.path, **item} for item in found.verify(progress=progress)]
     damaged: list[dict[str, Any]] = []
-    for name, kind in found.members(recursive=True).items():
+    group, members = found._by_documents()
+    for name, kind in members.items():
         if kind == "group":
             continue
         try:
-            array = found.array(name)
+            array = group.array(name)
         except (OSError, ValueError, NotImplementedError, NodeKindError) as error:
             damaged.append({"array": name, "key": getattr(error, "key", None), "what": str(error)})
             continue

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 import numpy as np
 
 from . import _codecs, _ndzarr
-from ._array import Array
+from ._array import Array, _unmasked
 from ._calls import Progress, quiet, watch, watched
 from ._errors import MetadataError, NotFoundError
 from ._group import Group, opening_of
@@ -76,11 +76,11 @@ class Levels(Sequence[Array]):
 class Image:
     """An image of several resolutions. `open`, `find` and `create` make it."""
 
-    __slots__ = ("_at", "_group", "_raw")
+    __slots__ = ("_at", "_group", "_raw", "_searched")
 
-    def __init__(self, raw: RawImage, group: Group, at: int = 0) -> None:
-        #: `at` is its place among the images of its group.
-        self._raw, self._group, self._at = raw, group, at
+    def __init__(self, raw: RawImage, group: Group, searched: Group, at: int = 0) -> None:
+        #: `at` is its place among the images that `find` gives of the group `searched`.
+        self._raw, self._group, self._searched, self._at = raw, group, searched, at
 
     @property
     def group(self) -> Group:
@@ -162,10 +162,10 @@ class Image:
         """Makes the elements of all levels but the finest again, each from the one before.
 
         The mean of integers is rounded to the nearest, ties to even; "mode" is the most frequent value,
-        for labels; "stride" the first element.
+        for labels; "stride" the first element. Metadata that state another method then state this one.
         """
         with watched(progress, "levels") as how:
-            self._raw.make_levels(method, how)
+            self._raw = self._raw.make_levels(method, how)
 
     def to_xarray(self, level: int = 0) -> DataArray:
         """A level as a `DataArray` whose elements are read when they are asked for, with coordinates
@@ -190,7 +190,7 @@ class Image:
         return DataArray(elements, coords=coordinates, name=self.name)
 
     def __reduce__(self) -> Any:
-        return _unpickled, (self._group, self._at)
+        return _unpickled, (self._group, self._searched, self._at)
 
     def __repr__(self) -> str:
         axes = "".join(axis.name for axis in self.axes)
@@ -202,20 +202,20 @@ def find(group: Group) -> list[Image]:
     """All images that a group is or has: for each entry of `multiscales`, each series of bioformats2raw,
     each setup and time point of BigDataViewer. None for a plate, whose fields are groups of their own."""
     root = group.path.strip("/")
-    groups: dict[str, list[Group]] = {}
+    groups = {"": group}
 
-    def image(raw: RawImage) -> Image:
+    def image(raw: RawImage, at: int) -> Image:
         inner = raw.path.strip("/").removeprefix(root).strip("/")
-        known = groups.setdefault(inner, [])
-        known.append(known[0] if known else group.group(inner) if inner else group)
-        return Image(raw, known[0], len(known) - 1)
+        if inner not in groups:
+            groups[inner] = group.group(inner)
+        return Image(raw, groups[inner], group, at)
 
-    return [image(raw) for raw in _ndzarr.images(native(group), watch())]
+    return [image(raw, at) for at, raw in enumerate(_ndzarr.images(native(group), watch()))]
 
 
-def _unpickled(group: Group, at: int) -> Image:
-    image = Image(None, group, at)  # type: ignore[arg-type]
-    image._raw = Later(image, lambda: find(group)[at]._raw, {})  # type: ignore[assignment]
+def _unpickled(group: Group, searched: Group, at: int) -> Image:
+    image = Image(None, group, searched, at)  # type: ignore[arg-type]
+    image._raw = Later(image, lambda: find(searched)[at]._raw, {})  # type: ignore[assignment]
     return image
 
 
@@ -346,7 +346,7 @@ def create(
             raw = _ndzarr.create_image(where.place, native(array), new, opening_of(where, format), how)
     group = opened("group", where)
     assert isinstance(group, Group)
-    return Image(raw, group)
+    return Image(raw, group, group)
 
 
 @contextmanager
@@ -355,7 +355,8 @@ def _as_array(source: Array | ArrayLike, codecs: Any) -> Iterator[Array]:
     if isinstance(source, Array):
         yield source
         return
-    elements, store, name = np.asarray(source), "memory://ndzarr.ome", uuid.uuid4().hex
+    elements = np.asarray(_unmasked(source))
+    store, name = "memory://ndzarr.ome", uuid.uuid4().hex
     array = _create_array(store, name, shape=elements.shape, dtype=elements.dtype, codecs=codecs)
     try:
         array[...] = elements
