@@ -282,10 +282,10 @@ impl Storage {
         limit: u64,
     ) -> Result<Option<(Pin, Bytes)>, Error> {
         // A name that cannot be a key has no value.
-        let Ok(key) = Key::new(key) else {
+        let Ok(whole_key) = Key::new(key) else {
             return Ok(None);
         };
-        let fetched = self.fetch_whole(key, limit).await;
+        let fetched = self.fetch_whole(whole_key, limit).await;
         let fetched =
             fetched.map_err(|error| of_document(error, limit).in_store(|| self.name()))?;
         match fetched {
@@ -293,7 +293,10 @@ impl Storage {
                 Ok(parts.into_iter().next().map(|value| (pin, value)))
             }
             Fetched::Missing => Ok(None),
-            Fetched::Changed => self.named(Err(EngineError::from(EngineCause::KeepsChanging))),
+            Fetched::Changed => {
+                let changed = Error::from(EngineError::from(EngineCause::KeepsChanging));
+                Err(changed.in_document(Some(key)).in_store(|| self.name()))
+            }
         }
     }
 

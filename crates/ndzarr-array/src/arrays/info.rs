@@ -26,7 +26,7 @@ use serde_core::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::hierarchy::consolidated::View;
+use crate::hierarchy::consolidated::{Changing, View};
 use crate::hierarchy::find_node::not_a;
 use crate::operations::attributes;
 use crate::selections::resolved::Resolved;
@@ -189,10 +189,11 @@ impl ArrayInfo {
     }
 
     pub(crate) async fn change_attributes(&mut self, change: &AttributeChange) -> Result<()> {
+        let _changing = self.changing();
         let policy = self.options.concurrent_update;
-        let changed = attributes::change(&self.storage, &self.node, change, policy).await;
-        self.changed();
-        self.node = changed?.into();
+        self.node = attributes::change(&self.storage, &self.node, change, policy)
+            .await?
+            .into();
         Ok(())
     }
 
@@ -211,18 +212,17 @@ impl ArrayInfo {
         key: &str,
         update: impl FnMut(Option<A>) -> A,
     ) -> Result<()> {
+        let _changing = self.changing();
         let policy = self.options.concurrent_update;
-        let changed = attributes::update(&self.storage, &self.node, key, update, policy).await;
-        self.changed();
-        self.node = changed?.into();
+        self.node = attributes::update(&self.storage, &self.node, key, update, policy)
+            .await?
+            .into();
         Ok(())
     }
 
-    /// Notes that its documents were changed.
-    pub(crate) fn changed(&self) {
-        if let Some(view) = &self.view {
-            view.changed();
-        }
+    /// Begins a change of its documents.
+    pub(crate) fn changing(&self) -> Changing {
+        Changing::through(self.view.as_ref())
     }
 
     /// Reads several regions as one task.

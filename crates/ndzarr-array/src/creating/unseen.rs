@@ -60,15 +60,13 @@ impl Unseen {
         let mut info = ArrayInfo::new(storage.clone(), creation.node.clone(), registry)?;
         info.options = begun.options.clone();
         info.view.clone_from(&begun.view);
-        let ended = note
-            .end(
-                &storage,
-                &at_end(creation, &create),
-                create.concurrent_update,
-            )
-            .await;
-        info.changed();
-        ended?;
+        let _changing = info.changing();
+        note.end(
+            &storage,
+            &at_end(creation, &create),
+            create.concurrent_update,
+        )
+        .await?;
         Ok(info)
     }
 }

@@ -96,7 +96,7 @@ impl View {
     }
 
     /// Notes that a document below was changed.
-    pub(crate) fn changed(&self) {
+    fn changed(&self) {
         let mut state = self.state();
         state.changes += 1;
         (state.known, state.read) = (Known::new(), None);
@@ -112,6 +112,23 @@ impl View {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock_inherited()
+    }
+}
+
+/// A change of documents through a view, which notes it when the change ends, however it ends.
+pub(crate) struct Changing(Option<Arc<View>>);
+
+impl Changing {
+    pub(crate) fn through(view: Option<&Arc<View>>) -> Self {
+        Self(view.cloned())
+    }
+}
+
+impl Drop for Changing {
+    fn drop(&mut self) {
+        if let Some(view) = &self.0 {
+            view.changed();
+        }
     }
 }
 

@@ -2,12 +2,12 @@
 
 use ndzarr_codec::CodecRegistry;
 use ndzarr_engine::RunOptions;
-use ndzarr_metadata::{DocumentChange, Erasure, Node, NodePath, OpenOptions, Wanted, erase};
+use ndzarr_metadata::{DocumentChange, Node, NodePath, OpenOptions, Wanted, erase};
 use ndzarr_model::Foreign;
 
 use crate::arrays::info::ArrayInfo;
 use crate::error::Result;
-use crate::hierarchy::consolidated::{self, View};
+use crate::hierarchy::consolidated;
 use crate::hierarchy::contents::Contents;
 use crate::hierarchy::find_node;
 use crate::storage::Storage;
@@ -21,12 +21,7 @@ pub(crate) struct Erase<'e> {
 
 impl Erase<'_> {
     /// Removes the node at a path, with everything below it.
-    pub(crate) async fn node(
-        &self,
-        path: &NodePath,
-        registry: &CodecRegistry,
-        view: Option<&View>,
-    ) -> Result<()> {
+    pub(crate) async fn node(&self, path: &NodePath, registry: &CodecRegistry) -> Result<()> {
         let storage = self.storage;
         // Looks for the real node, whatever the consolidated copies contain.
         let options = OpenOptions {
@@ -39,34 +34,24 @@ impl Erase<'_> {
             let contents = Contents::below(storage, &node, &erasure.prefixes, registry).await?;
             contents.check_foreign(storage, path)?;
         }
-        let removed = self.remove(&node, erasure).await;
-        if let Some(view) = view {
-            view.changed();
-        }
-        removed
-    }
-
-    /// Removes what belongs to a node, then its copies in consolidated metadata.
-    async fn remove(&self, node: &Node, erasure: Erasure) -> Result<()> {
-        self.storage.remove(&erasure).await?;
+        storage.remove(&erasure).await?;
         let change = DocumentChange {
             keys: erasure.documents,
             prefixes: erasure.prefixes,
         };
-        consolidated::refresh(self.storage, node, &change, self.options.concurrent_update).await
+        consolidated::refresh(storage, &node, &change, self.options.concurrent_update).await
     }
 }
 
 impl ArrayInfo {
     /// Removes the array itself.
     pub(crate) async fn erase_self(&self) -> Result<()> {
+        let _changing = self.changing();
         let erase = Erase {
             storage: &self.storage,
             nearby: &self.node,
             options: &self.options,
         };
-        erase
-            .node(&self.node.path, &CodecRegistry::new(), self.view.as_deref())
-            .await
+        erase.node(&self.node.path, &CodecRegistry::new()).await
     }
 }

@@ -22,7 +22,7 @@ use serde_json::Value;
 use crate::arrays::info::ArrayInfo;
 use crate::creating::replaces_source::would_remove;
 use crate::error::{Error, ErrorKind, Result};
-use crate::hierarchy::consolidated::{self, View};
+use crate::hierarchy::consolidated::{self, Changing, View};
 use crate::hierarchy::find_node;
 use crate::operations::attributes;
 use crate::places::located::Located;
@@ -148,10 +148,10 @@ impl GroupInfo {
     }
 
     pub(crate) async fn change_attributes(&mut self, change: &AttributeChange) -> Result<()> {
+        let _changing = self.changing();
         let policy = self.options.concurrent_update;
-        let changed = attributes::change(&self.storage, &self.node, change, policy).await;
-        self.view.changed();
-        self.changed_to(changed?);
+        let node = attributes::change(&self.storage, &self.node, change, policy).await?;
+        self.changed_to(node);
         Ok(())
     }
 
@@ -171,11 +171,16 @@ impl GroupInfo {
         key: &str,
         update: impl FnMut(Option<A>) -> A,
     ) -> Result<()> {
+        let _changing = self.changing();
         let policy = self.options.concurrent_update;
-        let changed = attributes::update(&self.storage, &self.node, key, update, policy).await;
-        self.view.changed();
-        self.changed_to(changed?);
+        let node = attributes::update(&self.storage, &self.node, key, update, policy).await?;
+        self.changed_to(node);
         Ok(())
+    }
+
+    /// Begins a change of documents below it, or of its own.
+    pub(crate) fn changing(&self) -> Changing {
+        Changing::through(Some(&self.view))
     }
 
     fn changed_to(&mut self, mut node: Node) {
@@ -184,10 +189,9 @@ impl GroupInfo {
     }
 
     pub(crate) async fn consolidate(&mut self) -> Result<()> {
+        let _changing = self.changing();
         let policy = self.options.concurrent_update;
-        let made = consolidated::make(&self.storage, &self.node, policy).await;
-        self.view.changed();
-        made?;
+        consolidated::make(&self.storage, &self.node, policy).await?;
         // In Zarr v3 this changed the group's own document.
         let options = OpenOptions {
             wanted: Wanted::Group,

@@ -139,7 +139,7 @@ fn take(store: &dyn Store, key: &Key, limit: u64) -> Result<Option<LockedDocumen
         if !lock.lock_value(Wait::While(&goes_on))? {
             return Err(not_waited_for(key));
         }
-        let (pin, taken) = read(lock, limit)?;
+        let (pin, taken) = read(lock, key, limit)?;
         let is_broken = |value: &Bytes| readings > 0 && check_whole(key.as_str(), value).is_err();
         let (Some(pin), true) = (pin, taken.0.as_ref().is_some_and(is_broken)) else {
             return Ok(Some(taken));
@@ -165,13 +165,20 @@ fn not_waited_for(key: &Key) -> Error {
     check_scope().map_or_else(Error::from, |()| refused.into())
 }
 
-fn read(mut lock: Box<dyn KeyLock>, limit: u64) -> Result<(Option<Pin>, LockedDocument)> {
+fn read(
+    mut lock: Box<dyn KeyLock>,
+    key: &Key,
+    limit: u64,
+) -> Result<(Option<Pin>, LockedDocument)> {
     let fetched = with_files(|| lock.fetch(Of::Any, Want::Whole { limit }));
     let fetched = fetched.map_err(|error| of_document(error, limit))?;
     let (pin, value) = match fetched {
         Fetched::Parts { pin, parts, .. } => (Some(pin), parts.into_iter().next()),
         Fetched::Missing => (None, None),
-        Fetched::Changed => return Err(EngineError::from(EngineCause::KeepsChanging).into()),
+        Fetched::Changed => {
+            let changed = Error::from(EngineError::from(EngineCause::KeepsChanging));
+            return Err(changed.in_document(Some(key.as_str())));
+        }
     };
     Ok((pin, (value, Guard::Lock(SharedLock::new(lock)))))
 }

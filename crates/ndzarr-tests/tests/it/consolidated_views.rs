@@ -1,14 +1,17 @@
 //! Groups whose consolidated metadata were read before a change: they see it.
 
 use std::fmt;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, OnceLock};
+use std::task::{Context, Waker};
 
 use bytes::Bytes;
-use ndzarr::store::{Key, Precondition, Put, StoreError};
+use ndzarr::store::{BoxFuture, Fetch, Fetched, Key, Precondition, Put, StoreError};
 use ndzarr::{
-    Array, ConcurrentUpdate, Group, MemoryStore, NewArray, Result, RunOptions, Storage, Store,
+    Array, AsyncStore, ConcurrentUpdate, Group, MemoryStore, NewArray, Result, RunOptions, Storage,
+    Store, asynchronous,
 };
-use ndzarr_testkit::forward;
+use ndzarr_testkit::{AsyncMemoryStore, Latency, block_on, forward};
 
 use crate::consolidated::{FORMATS, made, paths};
 
@@ -108,6 +111,77 @@ fn what_is_read_while_the_copies_are_written_is_not_kept() -> Result<()> {
             let len = if expected.len() == 3 { 6 } else { 4 };
             assert_eq!(a.shape(), [len]);
         }
+    }
+    Ok(())
+}
+
+/// A store that has put a value before it says so.
+#[derive(Debug)]
+struct AnswersLate(AsyncMemoryStore);
+
+impl AsyncStore for AnswersLate {
+    fn inner(&self) -> Option<&dyn AsyncStore> {
+        Some(&self.0)
+    }
+
+    fn name(&self) -> String {
+        self.0.name()
+    }
+
+    fn fetch<'a>(&'a self, fetch: &'a Fetch) -> BoxFuture<'a, Result<Fetched, StoreError>> {
+        self.0.fetch(fetch)
+    }
+
+    fn put<'a>(
+        &'a self,
+        key: &'a Key,
+        parts: &'a [Bytes],
+        only_if: Precondition,
+    ) -> BoxFuture<'a, Result<Put, StoreError>> {
+        Box::pin(async move {
+            let put = self.0.put(key, parts, only_if).await;
+            // A request that is answered after another poll.
+            let _ = self.0.has(key).await;
+            put
+        })
+    }
+
+    fn erase<'a>(
+        &'a self,
+        key: &'a Key,
+        only_if: Precondition,
+    ) -> BoxFuture<'a, Result<Put, StoreError>> {
+        self.0.erase(key, only_if)
+    }
+}
+
+#[test]
+fn a_change_that_is_dropped_is_seen_as_far_as_it_came() -> Result<()> {
+    for format in FORMATS {
+        let mut n_polls = 0;
+        let mut is_done = false;
+        while !is_done {
+            n_polls += 1;
+            let memory = MemoryStore::new();
+            made(&Storage::from(memory.clone()), format);
+            let store = AsyncMemoryStore::over(memory.clone(), Latency::default()).with_polls(1);
+            let store: Arc<dyn AsyncStore> = Arc::new(AnswersLate(store));
+            let root = block_on(asynchronous::Group::open(&Storage::from(store)))?;
+            let mut a = block_on(root.array::<u16>("a"))?;
+            {
+                let mut change = pin!(a.resize([6]));
+                let mut context = Context::from_waker(Waker::noop());
+                is_done = (0..n_polls).any(|_| change.as_mut().poll(&mut context).is_ready());
+            }
+            let seen = block_on(root.array::<u16>("a"))?;
+            let stored = Group::open(&memory)?.array::<u16>("a")?;
+            assert_eq!(
+                seen.shape(),
+                stored.shape(),
+                "{format}, after {n_polls} polls"
+            );
+        }
+        assert!(n_polls > 4, "it has several requests");
     }
     Ok(())
 }

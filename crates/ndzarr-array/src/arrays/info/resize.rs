@@ -51,6 +51,7 @@ impl ArrayInfo {
     /// Changes the shape. Elements outside a smaller shape are removed first, and the document is
     /// written last, so no data that could reappear is ever outside the shape in the document.
     pub(crate) async fn resize(&mut self, shape: &[u64]) -> Result<()> {
+        let _changing = self.changing();
         let storage = self.storage.clone();
         let key = shape_key(&self.node);
         let policy = self.options.concurrent_update;
@@ -129,6 +130,7 @@ impl ArrayInfo {
     /// so every reader that sees the new shape sees them. Otherwise the document is changed first,
     /// which reserves the range.
     pub(super) async fn append_all(&mut self, axis: usize, mut added: Added<'_>) -> Result<()> {
+        let _changing = self.changing();
         let storage = self.storage.clone();
         let key = shape_key(&self.node);
         let policy = self.options.concurrent_update;
@@ -160,8 +162,9 @@ impl ArrayInfo {
                     continue;
                 }
                 *self = grown;
-                self.write_reserved(axis, was[axis], &mut added).await?;
-                return self.refresh(key).await;
+                let written = self.write_reserved(axis, was[axis], &mut added).await;
+                let refreshed = self.refresh(key).await;
+                return written.and(refreshed);
             }
             let document = (shape != was).then_some(&change.document);
             if self
@@ -231,8 +234,8 @@ impl ArrayInfo {
         done
     }
 
-    /// Removes what an append that did not publish has written to an asynchronous store, for which no other thread
-    /// may wait.
+    /// Removes what an append that did not publish has written to an asynchronous store, for which
+    /// no other thread may wait.
     async fn trim_unless_published(&self, written: &[u64]) {
         let key = shape_key(&self.node);
         let limit = self.node.context.limits.document_bytes;
@@ -359,12 +362,13 @@ impl ArrayInfo {
             ..DocumentChange::default()
         };
         let policy = self.options.concurrent_update;
-        let refreshed = consolidated::refresh(&self.storage, &self.node, &change, policy).await;
-        self.changed();
-        refreshed.map_err(|error| {
-            let what = "the array has its new shape, the consolidated metadata above it may not";
-            error.after(what).once_done()
-        })
+        consolidated::refresh(&self.storage, &self.node, &change, policy)
+            .await
+            .map_err(|error| {
+                let what =
+                    "the array has its new shape, the consolidated metadata above it may not";
+                error.after(what).once_done()
+            })
     }
 
     fn checked<T>(&self, result: Result<T, MetadataError>) -> Result<T> {

@@ -22,12 +22,12 @@ impl GroupInfo {
         name: &str,
         array: ArrayBuilder<E, M>,
     ) -> Result<ArrayInfo> {
+        let _changing = self.changing();
         let created = self
             .as_here(array)
             .make(self.place(&self.child_path(name)?)?)
-            .await;
-        self.view.changed();
-        Ok(self.with_view(created?))
+            .await?;
+        Ok(self.with_view(created))
     }
 
     /// Begins an array whose document comes last.
@@ -67,6 +67,7 @@ impl GroupInfo {
     }
 
     pub(crate) async fn create_group(&self, name: &str) -> Result<Self> {
+        let _changing = self.changing();
         let context = &self.node.context;
         let options = CreateOptions {
             n5_axes: context.n5_axes,
@@ -87,9 +88,8 @@ impl GroupInfo {
             extensions,
             context.unknown_type,
         )
-        .await;
-        self.view.changed();
-        Ok(self.hand_on(created?))
+        .await?;
+        Ok(self.hand_on(created))
     }
 
     /// Returns `true` if a node of this name or relative path exists below it.
@@ -108,12 +108,13 @@ impl GroupInfo {
 
     /// Removes the group itself, or a node below it.
     pub(crate) async fn erase_at(&self, path: &NodePath) -> Result<()> {
+        let _changing = self.changing();
         let erase = Erase {
             storage: &self.storage,
             nearby: &self.node,
             options: &self.options,
         };
-        erase.node(path, &self.registry, Some(&self.view)).await
+        erase.node(path, &self.registry).await
     }
 
     fn place(&self, path: &NodePath) -> Result<Located> {
