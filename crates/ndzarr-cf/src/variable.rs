@@ -222,7 +222,8 @@ impl Variable {
     ///
     /// # Errors
     /// The variable has no times; its calendar has no such day; its elements are integers, and its
-    /// unit is too large for a time; a time would be stored as a number for missing ones. Also the errors of [`write`](Self::write).
+    /// unit is too large for a time; a time would be stored as a number for missing ones. Also the
+    /// errors of [`write`](Self::write).
     pub fn write_times<T, D>(&self, times: &ArrayRef<T, D>) -> Result<()>
     where
         T: Clone + Into<Option<Time>>,

@@ -6,8 +6,10 @@ use std::sync::Mutex;
 
 use ndzarr_store::{PerProcess, Prefix};
 
-/// The most names that one list remembers, and all of them together.
+/// The most names that one list remembers.
 const MAX_NAMES: usize = 1000;
+/// The most names that all lists remember together.
+const MAX_NAMES_OF_ALL: usize = 16 * MAX_NAMES;
 /// The most characters that are remembered of a name. Services accept names of 1,024 bytes.
 const MAX_CHARS: usize = 1024;
 
@@ -39,7 +41,7 @@ impl UnlistedNames {
         let mut names = self.0.lock();
         names.retain(|name| !name.starts_with(prefix.as_str()));
         names.extend(left_out.0);
-        let excess = names.len().saturating_sub(MAX_NAMES);
+        let excess = names.len().saturating_sub(MAX_NAMES_OF_ALL);
         names.drain(..excess);
     }
 
@@ -88,12 +90,12 @@ mod tests {
         joined.join(many("a"));
         assert_eq!(joined.0.len(), MAX_NAMES);
         names.replace(&Prefix::root(), joined);
-        names.replace(&Prefix::new("b/").expect("a prefix"), many("b"));
-        assert_eq!(names.below(&Prefix::root()).len(), MAX_NAMES);
-        assert_eq!(
-            names.below(&Prefix::new("b/").expect("a prefix")).len(),
-            800
-        );
+        for folder in 0..20 {
+            let prefix = Prefix::new(format!("{folder}/")).expect("a prefix");
+            names.replace(&prefix, many(&folder.to_string()));
+            assert_eq!(names.below(&prefix).len(), 800);
+        }
+        assert_eq!(names.below(&Prefix::root()).len(), MAX_NAMES_OF_ALL);
         let long = left_out(&["é".repeat(MAX_CHARS + 1)]);
         assert_eq!(long.0[0].chars().count(), MAX_CHARS);
     }

@@ -261,8 +261,10 @@ fn differing_files(
     Ok(differing)
 }
 
-/// How much of a file is in memory.
-const PIECE: u64 = 8 << 20;
+/// How much of a file is in memory: little of one, and more of a long one, of which an archive may
+/// have to decode the whole for each piece.
+const FIRST_PIECE: u64 = 8 << 20;
+const MAX_PIECE: u64 = 256 << 20;
 
 /// A file and its copy.
 enum Compared {
@@ -278,8 +280,9 @@ fn compare_values(
     len: u64,
 ) -> Result<Compared, Failure> {
     let mut start = 0;
+    let mut piece = FIRST_PIECE;
     loop {
-        let end = len.min(start + PIECE);
+        let end = len.min(start + piece);
         let Some(original) = storage(source).read_key_range(key, start..end)? else {
             return Ok(Compared::Equal);
         };
@@ -294,6 +297,7 @@ fn compare_values(
             return Ok(Compared::Equal);
         }
         start = end;
+        piece = MAX_PIECE.min(piece * 2);
     }
 }
 
@@ -328,7 +332,7 @@ mod tests {
         for outside in 1..=101 {
             put(&format!("0/{outside}"), b"123").expect("a file");
         }
-        let mut large = vec![7_u8; PIECE as usize + 1];
+        let mut large = vec![7_u8; FIRST_PIECE as usize + 1];
         put("large", &large).expect("a file");
         for name in ["gone", "longer", "same"] {
             put(name, b"mine").expect("a file");
@@ -341,7 +345,7 @@ mod tests {
         let b = OpenOptions::new().open_node(&*target)?;
         let roots = [&a, &b];
         assert!(differing_files(roots, &copies, true)?.is_empty());
-        large[PIECE as usize] = 8;
+        large[FIRST_PIECE as usize] = 8;
         fs::write(target.join("large"), large).expect("a file");
         fs::write(target.join("longer"), b"mine too").expect("a file");
         fs::remove_file(target.join("gone")).expect("it is there");

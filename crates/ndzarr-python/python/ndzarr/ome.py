@@ -84,7 +84,7 @@ class Image:
 
     @property
     def group(self) -> Group:
-        """Its group, which has its attributes."""
+        """Its group as it was opened, which has its attributes."""
         return self._group
 
     @property
