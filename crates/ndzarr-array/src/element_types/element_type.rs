@@ -75,7 +75,7 @@ impl<T: Element> ElementType for T {
             if T::from_content(array.spec().fill_value.bytes(), stored).is_some() {
                 return Ok(());
             }
-            format!("the fill value, of type {stored}, is no value of the Rust type")
+            format!("the fill value, of type {stored}, is not a value of the Rust type")
         } else {
             match (T::mismatch(stored), <T as Element>::new_type()) {
                 (Some(mismatch), _) => mismatch,

@@ -109,7 +109,7 @@ impl Encoding {
     }
 
     /// Counts as integers. Without a fill value, a missing time in int64 is the least integer, which
-    /// is no time even with one.
+    /// is not a time even with one.
     fn whole<T: Number + TryFrom<i128>>(
         &self,
         shape: IxDyn,

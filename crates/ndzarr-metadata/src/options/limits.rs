@@ -43,7 +43,8 @@ pub struct Limits {
     pub vlen_chunk_bytes: u64,
     /// Size in bytes of the names in one list of a store: the children of a group, the chunks of an
     /// array, counted without the prefix that they share. Default: 1 GiB. A service whose list
-    /// never ends is an error then.
+    /// never ends is an error then. Lists of all keys below a prefix of a blocking store, for
+    /// copies, are not counted.
     pub listed_bytes: u64,
     /// Size in bytes that the values of one document may take in memory. Default: 256 MiB, which is
     /// also the maximum.

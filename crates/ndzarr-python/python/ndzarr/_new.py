@@ -99,7 +99,7 @@ def _one(dtype: Any, value: Any) -> bytes:
     with np.errstate(all="ignore"):
         element = np.asarray(_unmasked(value), found.newbyteorder("="))
     if not _is_kept(element, value):
-        what = f"the fill value {value!r} is no element of {found}: it would become {element.tolist()!r}"
+        what = f"the fill value {value!r} is not an element of {found}: it would become {element.tolist()!r}"
         raise make("InvalidArgument", what)
     return element.tobytes()
 
