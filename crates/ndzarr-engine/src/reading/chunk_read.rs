@@ -192,8 +192,14 @@ impl ChunkRead {
     /// A stored value is invalid.
     pub fn step(&mut self) -> Result<ReadStep, EngineCause> {
         let mut ranges = WantedRanges::new(self.merging);
-        let whole = self.root.collect(&mut ranges, &mut self.damage)?;
+        let whole = self.root.collect(&mut ranges, &mut self.damage);
         let first = self.pin.is_none();
+        if first && self.cached.is_some() && (whole.is_err() || self.has_broken()) {
+            // The cached index may be that of a value which is gone, perhaps of another array.
+            self.start_again()?;
+            return self.step();
+        }
+        let whole = whole?;
         let of = match (&self.pin, &self.cached) {
             (Some(pin), _) => Of::Snapshot(pin.clone()),
             (None, Some(pin)) => Of::IfCurrent(pin.clone()),
@@ -246,6 +252,24 @@ impl ChunkRead {
         Ok(Some(pin.clone()))
     }
 
+    /// Forgets what was read, and what the cache had, so that the read begins again.
+    fn start_again(&mut self) -> Result<(), EngineCause> {
+        self.attempts += 1;
+        if self.attempts >= MAX_ATTEMPTS {
+            return Err(EngineCause::KeepsChanging);
+        }
+        self.pin = None;
+        self.cached = None;
+        self.found = None;
+        if let Some((cache, version)) = &mut self.cache {
+            *version = new_version();
+            self.root.wanted.slot = Some(Box::new(cache.value(&self.key)));
+        }
+        self.take_broken();
+        self.root.restart();
+        Ok(())
+    }
+
     /// Takes the result of a fetch.
     ///
     /// # Errors
@@ -274,22 +298,7 @@ impl ChunkRead {
                 }
                 return Ok(());
             }
-            Fetched::Changed => {
-                self.attempts += 1;
-                if self.attempts >= MAX_ATTEMPTS {
-                    return Err(EngineCause::KeepsChanging);
-                }
-                self.pin = None;
-                self.cached = None;
-                self.found = None;
-                if let Some((cache, version)) = &mut self.cache {
-                    *version = new_version();
-                    self.root.wanted.slot = Some(Box::new(cache.value(&self.key)));
-                }
-                self.take_broken();
-                self.root.restart();
-                return Ok(());
-            }
+            Fetched::Changed => return self.start_again(),
             Fetched::Parts { pin, size, parts } => (pin, size, parts),
         };
         self.pin = Some(pin.clone());
