@@ -9,7 +9,7 @@ use ndzarr_model::{ConcurrentUpdate, Foreign};
 use ndzarr_store::PerProcess;
 
 use crate::threads::budget::Budget;
-use crate::{Cancel, CancelOnDrop, DamageReport, Damaged};
+use crate::{Cancel, CancelOnDrop, DamageReport, Damaged, StopOnDrop};
 
 /// How a region is read or written.
 ///
@@ -185,10 +185,17 @@ impl RunOptions {
     #[must_use]
     pub fn part(&self) -> (CancelOnDrop, Self) {
         let stop = CancelOnDrop::part_of(self.cancel.as_ref());
-        let options = Self {
-            cancel: Some(stop.cancel().clone()),
-            ..self.clone()
-        };
+        let options = self.clone().cancel(stop.cancel().clone());
+        (stop, options)
+    }
+
+    /// Options for the work of a future on the store of this name, and a guard that stops it when
+    /// it is dropped.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn part_of_future(&self, store: &str) -> (StopOnDrop, Self) {
+        let stop = StopOnDrop::part_of(self.cancel.as_ref(), store);
+        let options = self.clone().cancel(stop.cancel().clone());
         (stop, options)
     }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod budget;
 pub(crate) mod cancel;
+pub(crate) mod dropped_futures;
 pub(crate) mod for_each;
 pub(crate) mod io;
 pub(crate) mod other_threads;

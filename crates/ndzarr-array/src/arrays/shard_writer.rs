@@ -195,8 +195,8 @@ impl<E> ShardWriter<E, Asynchronous> {
             let inner = shard.info.work_on_pool(move || given.take()).await?;
             return shard.publish(inner).await;
         }
-        let (_stop, options) = shard.info.options.part();
         let name = shard.info.storage.name();
+        let (_stop, options) = shard.info.options.part_of_future(&name);
         let cancel = options.cancel.clone();
         let info = shard.info.clone();
         // Not on the pool, because it may wait for a lock.

@@ -22,7 +22,7 @@ pub async fn copy(
     let source = source.located().await?;
     let (target, finish) = target.located_target(options.existing_nodes()).await?;
     check_archive(&source, &target, finish.is_some())?;
-    let (stop, mut options) = options.stoppable();
+    let (stop, mut options) = options.part_of_future(&target.storage.name());
     let temporary = match options.take_temporary() {
         Some(place) => Some(place.located().await?),
         None => None,

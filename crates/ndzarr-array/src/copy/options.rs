@@ -1,7 +1,7 @@
 //! Options of a copy.
 
 use ndarray::SliceInfoElem;
-use ndzarr_engine::{CancelOnDrop, RunOptions};
+use ndzarr_engine::{RunOptions, StopOnDrop};
 use ndzarr_metadata::{
     CodecRequest, CreateOptions, Existing, Format, Limits, N5Axes, N5GroupDocuments,
 };
@@ -93,9 +93,9 @@ impl CopyOptions {
         }
     }
 
-    /// The options of a call that stops when the first value is dropped.
-    pub(crate) fn stoppable(&self) -> (CancelOnDrop, Self) {
-        let (stop, run) = self.run.part();
+    /// The options of a copy as a future, to the store of this name, and what stops it.
+    pub(crate) fn part_of_future(&self, target: &str) -> (StopOnDrop, Self) {
+        let (stop, run) = self.run.part_of_future(target);
         (
             stop,
             Self {

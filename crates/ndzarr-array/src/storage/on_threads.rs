@@ -1,7 +1,7 @@
 //! Runs calls on a blocking store by the library's threads, so that the polling task is not
 //! blocked.
 
-use ndzarr_engine::{AnyStore, Cancel, CancelOnDrop, EngineError, RunOptions, pooled, queued};
+use ndzarr_engine::{AnyStore, Cancel, EngineError, RunOptions, StopOnDrop, pooled, queued};
 use ndzarr_store::block_on;
 
 use super::Storage;
@@ -37,11 +37,12 @@ impl Storage {
         let AnyStore::Blocking(store) = &self.store else {
             return call().await;
         };
-        let stop = CancelOnDrop::part_of(Cancel::of_scope().as_ref());
+        let name = store.name();
+        let stop = StopOnDrop::part_of(Cancel::of_scope().as_ref(), &name);
         let part = stop.cancel().clone();
         let run = move || Ok(part.scope(|| block_on(call())));
         self.named(
-            queued(&store.name(), Some(stop.cancel()), run)
+            queued(&name, Some(stop.cancel()), run)
                 .await
                 .map_err(EngineError::from),
         )?

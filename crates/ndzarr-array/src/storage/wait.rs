@@ -8,7 +8,7 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use futures_util::future::{Either, select};
-use ndzarr_engine::{AnyStore, Cancel, scoped};
+use ndzarr_engine::{AnyStore, Cancel, scoped, wait_for_dropped_futures};
 use ndzarr_store::block_on;
 
 use super::Storage;
@@ -37,7 +37,10 @@ impl Storage {
     ) -> Result<T> {
         match &self.store {
             // The library's threads do whatever is left to wait for.
-            AnyStore::Blocking(_) => block_on(future).map_err(E::into),
+            AnyStore::Blocking(store) => {
+                wait_for_dropped_futures(|| store.name(), cancel);
+                block_on(future).map_err(E::into)
+            }
             AnyStore::Async(store) => {
                 let mut output = None;
                 // Boxed: each layer around a future that lies on the stack takes its size once

@@ -15,8 +15,8 @@ use super::EngineCause;
 use super::revocable_lock::RevocableLock;
 use super::sync::{Arc, AtomicBool, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// How long a dropped call waits for requests to a store without locks. The store may need the very
-/// thread that waits.
+/// How long a blocking call that failed waits for requests to a store without locks. The store may
+/// need the very thread that waits.
 const UNLOCKED_LIMIT: Duration = Duration::from_secs(10);
 
 /// Stops the work that it was passed to; clones stop the same work.
@@ -149,6 +149,11 @@ impl Cancel {
         self.state().publishing == 0
     }
 
+    /// True if something is being published without a lock at this moment.
+    pub(crate) fn stores_unlocked(&self) -> bool {
+        self.state().unlocked > 0
+    }
+
     /// Waits until nothing is being published without a lock, but no longer than `limit`. A later
     /// call may overtake a publication that takes longer.
     pub(crate) fn settle_unlocked(&self, limit: Duration) {
@@ -265,9 +270,10 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// Stops its work when it is dropped: an asynchronous call that fails or whose future is dropped is
-/// stopped wherever parts of it run. In a store without locks, dropping waits up to 10 s for
-/// requests that are storing values; a longer one may still take effect.
+/// Stops its work when it is dropped: a call that fails is stopped wherever parts of it run. In a
+/// store without locks, dropping waits up to 10 s for requests that are storing values; a longer
+/// one may still take effect. Futures have a
+/// [`StopOnDrop`](crate::StopOnDrop), which does not wait.
 #[derive(Debug)]
 pub struct CancelOnDrop(Cancel);
 

@@ -11,6 +11,7 @@ use ndzarr_pool::{
 use ndzarr_store::StoreError;
 
 use crate::threads::cancel::Cancel;
+use crate::threads::dropped_futures::pass_dropped_futures;
 use crate::{EngineCause, RunOptions};
 
 /// Runs `work` on the pool and awaits the result. Dropping the future does not stop it.
@@ -29,7 +30,7 @@ pub(crate) async fn on_pool<R: Send + 'static>(
 }
 
 /// Work for another thread, and where its result comes.
-fn reporting<R: Send + 'static>(
+pub(crate) fn reporting<R: Send + 'static>(
     work: impl FnOnce() -> R + Send + 'static,
 ) -> (
     impl FnOnce() + Send + 'static,
@@ -56,7 +57,8 @@ pub async fn pooled<T: Send + 'static>(
     options: &RunOptions,
     work: impl FnOnce(RunOptions) -> T + Send + 'static,
 ) -> T {
-    let (_stop, options) = options.part();
+    pass_dropped_futures(store, options.cancel.as_ref()).await;
+    let (_stop, options) = options.part_of_future(store);
     on_pool(Queue::of_store(store), move || work(options)).await
 }
 
@@ -101,6 +103,7 @@ pub(crate) async fn waiting<T: Send + 'static>(
         start_change(job).map_err(no_thread)?;
         return passed_on(receive.await);
     }
+    pass_dropped_futures(store, cancel).await;
     let queued = queue_change(store, job).map_err(no_thread)?;
     if let Some(cancel) = cancel {
         let cancelled = pin!(cancel.cancelled());

@@ -9,6 +9,7 @@ use ndzarr_pool::Queue;
 use ndzarr_store::{AsyncStore, Store};
 
 use crate::threads::cancel::check_cancel;
+use crate::threads::dropped_futures::pass_dropped_futures;
 use crate::threads::for_each::n_threads;
 use crate::threads::io::{AsyncIo, BlockingIo, Io, in_turns, now};
 use crate::threads::other_threads::{on_pool, waiting};
@@ -67,11 +68,12 @@ pub async fn write_pooled(
     parts: &[Part<'_>],
     options: &RunOptions,
 ) -> Result<(), EngineError> {
-    let (_stop, options) = &options.part();
+    let name = &store.name();
+    pass_dropped_futures(name, options.cancel.as_ref()).await;
+    let (_stop, options) = &options.part_of_future(name);
     let pieces = &WritePieces::new(array, parts);
     let total = pieces.count();
     let done = &AtomicU64::new(0);
-    let name = &store.name();
     let queue = Queue::of_store(name);
     let write = |number| async move {
         check_cancel(options.cancel.as_ref())?;

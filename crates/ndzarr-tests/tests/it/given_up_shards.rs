@@ -79,7 +79,7 @@ impl ndzarr::Store for FirstIsSlow {
         }
         drop(came);
         // Nothing announces that there is no second one: then the first has to finish, long before
-        // the 10 s that a dropped future waits for it.
+        // the 10 s that later calls wait for it.
         let start = Instant::now();
         let has_second = || *self.came.0.lock().expect("no panic") > 1;
         let waits = |_: &usize| !has_second() && start.elapsed() < Duration::from_secs(1);

@@ -2,12 +2,15 @@
 
 use std::task::{Context, Waker};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ndarray::arr1;
-use ndzarr::{Array, ConcurrentUpdate, MemoryStore, RunOptions, Storage, asynchronous, codec};
+use ndzarr::{
+    Array, Cancel, ConcurrentUpdate, ErrorKind, MemoryStore, RunOptions, Storage, asynchronous,
+    codec,
+};
 use ndzarr_store::{Key, Precondition, Put, Store, StoreError};
-use ndzarr_testkit::{PlainStore, forward};
+use ndzarr_testkit::{PlainStore, block_on, forward};
 use serde_json::json;
 
 use crate::gate::Gate;
@@ -29,7 +32,7 @@ impl Store for SlowToErase {
     }
 }
 
-/// Without locks nothing but the drop itself keeps a later call away until the append is undone
+/// Without locks nothing but the library itself keeps a later call away until the append is undone
 /// (history 765 of the torture, once in some thousand runs).
 #[test]
 fn growing_shows_nothing_of_a_dropped_append_without_locks() {
@@ -63,22 +66,48 @@ fn growing_shows_nothing_of_a_dropped_append_without_locks() {
         );
         thread::yield_now();
     }
+    let start = Instant::now();
+    drop(future);
+    assert!(
+        start.elapsed() < Duration::from_secs(5),
+        "dropping does not wait"
+    );
+    gate.wait_for(1);
+    assert!(memory.get("a/c/0").is_some(), "it is being undone");
+    // Neither a blocking call nor an asynchronous one waits if it is cancelled, or concerns another
+    // store.
+    let cancel = Cancel::new();
+    cancel.cancel();
+    let mut cancelled = a.clone().with_options(RunOptions::default().cancel(cancel));
+    let error = cancelled.resize([8]).expect_err("it was cancelled");
+    assert_eq!(error.kind(), ErrorKind::Cancelled, "{error:?}");
+    let error = block_on(asynchronous::Array::from(cancelled).resize([8]));
+    let error = error.expect_err("it was cancelled");
+    assert_eq!(error.kind(), ErrorKind::Cancelled, "{error:?}");
+    let elsewhere = tempfile::tempdir().expect("it works");
+    let other = Array::<u8>::builder([1]).create((elsewhere.path(), "b"));
+    other.expect("it works").fill([0..1], 1).expect("it works");
+    assert!(!gate.is_open() && memory.get("a/c/0").is_some());
+    // All others wait.
     let opener = thread::spawn({
         let gate = gate.clone();
         move || {
-            gate.wait_for(1);
-            // Time for the drop to return too early.
+            // Time for the calls to return too early.
             thread::sleep(Duration::from_millis(200));
             gate.open();
         }
     });
-    drop(future);
-    assert_eq!(
-        memory.get("a/c/0"),
-        None,
-        "it is undone when the future is gone"
-    );
+    let reader = thread::spawn({
+        let (storage, gate, a) = (storage.clone(), gate.clone(), a.clone());
+        move || {
+            block_on(asynchronous::Array::from(a).read(..)).expect("it works");
+            assert!(gate.is_open(), "reading waits");
+            storage.read_key("a/c/0", 100).expect("it works")
+        }
+    });
     a.resize([8]).expect("it works");
+    assert_eq!(memory.get("a/c/0"), None, "it is undone");
+    assert_eq!(reader.join().expect("no panic"), None);
     assert_eq!(vec(&a), [0; 8]);
     encoders.open();
     opener.join().expect("no panic");
