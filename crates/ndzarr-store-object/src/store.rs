@@ -209,7 +209,7 @@ impl AsyncStore for ObjectStore {
         ))
     }
 
-    fn list_sizes<'a>(
+    fn list_lengths<'a>(
         &'a self,
         prefix: &'a Prefix,
     ) -> BoxStream<'a, Result<Vec<(Key, Listed)>, StoreError>> {

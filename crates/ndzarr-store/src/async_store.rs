@@ -4,7 +4,7 @@ use std::fmt;
 use std::pin::Pin;
 
 use bytes::Bytes;
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, ready};
 use futures_util::stream::{self, BoxStream};
 use futures_util::{StreamExt, TryStreamExt};
 
@@ -72,7 +72,7 @@ pub trait AsyncStore: fmt::Debug + Send + Sync {
         if let Some(inner) = self.inner() {
             return inner.list_dir(prefix);
         }
-        Box::pin(std::future::ready(Err(StoreError::Unsupported("list"))))
+        Box::pin(ready(Err(StoreError::Unsupported("list"))))
     }
 
     /// The listing of [`list_dir`](Self::list_dir) page by page, in the order of the store: work on
@@ -120,7 +120,7 @@ pub trait AsyncStore: fmt::Debug + Send + Sync {
         if let Some(inner) = self.inner() {
             return inner.unlisted_names(prefix);
         }
-        Box::pin(std::future::ready(Ok(Vec::new())))
+        Box::pin(ready(Ok(Vec::new())))
     }
 
     /// The keys of [`list_prefix`](Self::list_prefix) page by page, so that no more than a page is
@@ -135,12 +135,12 @@ pub trait AsyncStore: fmt::Debug + Send + Sync {
     /// The keys of [`list_prefix`](Self::list_prefix) and the lengths of their values, in bytes,
     /// page by page. A value that is erased meanwhile may be left out. Ends after an error. The
     /// default makes one request for each length.
-    fn list_sizes<'a>(
+    fn list_lengths<'a>(
         &'a self,
         prefix: &'a Prefix,
     ) -> BoxStream<'a, Result<Vec<(Key, Listed)>, StoreError>> {
         if let Some(inner) = self.inner() {
-            return inner.list_sizes(prefix);
+            return inner.list_lengths(prefix);
         }
         let size = move |key: Key| async move {
             let fetch = Fetch {
@@ -153,11 +153,26 @@ pub trait AsyncStore: fmt::Debug + Send + Sync {
         };
         let sizes = move |page: Vec<Key>| {
             let found = stream::iter(page).map(size).buffer_unordered(SIZES_AT_ONCE);
-            found
-                .try_filter_map(|found| std::future::ready(Ok(found)))
-                .try_collect()
+            found.try_filter_map(|found| ready(Ok(found))).try_collect()
         };
         Box::pin(self.list_pages(prefix).and_then(sizes))
+    }
+
+    /// [`list_lengths`](Self::list_lengths) as it was: see
+    /// [`Store::list_sizes`](crate::Store::list_sizes).
+    #[doc(hidden)]
+    #[deprecated(note = "`list_lengths` also passes on what cannot be looked at")]
+    fn list_sizes<'a>(
+        &'a self,
+        prefix: &'a Prefix,
+    ) -> BoxStream<'a, Result<Vec<(Key, u64)>, StoreError>> {
+        let value = |(key, listed): (Key, Listed)| {
+            let len = listed.value().transpose()?;
+            Some(len.map(|len| (key, len)))
+        };
+        let values =
+            move |page: Vec<(Key, Listed)>| ready(page.into_iter().filter_map(value).collect());
+        Box::pin(self.list_lengths(prefix).and_then(values))
     }
 
     /// Removes values, in no order. Absent ones count as removed.

@@ -73,8 +73,8 @@ macro_rules! forward {
             fn unlisted_names(&self, prefix: &Prefix) -> Result<Vec<String>, StoreError> {
                 (**self).unlisted_names(prefix)
             }
-            fn list_sizes(&self, prefix: &Prefix, take: &mut dyn FnMut(&Key, Listed)) -> Result<(), StoreError> {
-                (**self).list_sizes(prefix, take)
+            fn list_lengths(&self, prefix: &Prefix, take: &mut dyn FnMut(&Key, Listed)) -> Result<(), StoreError> {
+                (**self).list_lengths(prefix, take)
             }
             fn erase_prefix(&self, prefix: &Prefix, wait: Wait<'_>) -> Result<(), StoreError> {
                 (**self).erase_prefix(prefix, wait)
@@ -132,8 +132,8 @@ macro_rules! forward {
             fn list_pages<'a>(&'a self, prefix: &'a Prefix) -> BoxStream<'a, Result<Vec<Key>, StoreError>> {
                 (**self).list_pages(prefix)
             }
-            fn list_sizes<'a>(&'a self, prefix: &'a Prefix) -> BoxStream<'a, Result<Vec<(Key, Listed)>, StoreError>> {
-                (**self).list_sizes(prefix)
+            fn list_lengths<'a>(&'a self, prefix: &'a Prefix) -> BoxStream<'a, Result<Vec<(Key, Listed)>, StoreError>> {
+                (**self).list_lengths(prefix)
             }
             fn erase_keys<'a>(&'a self, keys: &'a [Key]) -> BoxFuture<'a, Result<(), StoreError>> {
                 (**self).erase_keys(keys)

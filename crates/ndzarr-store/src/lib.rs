@@ -79,6 +79,9 @@ pub use error::StoreError;
 pub use fetch::{Fetch, Fetched, FetchedPieces, Of, Pin, Want};
 pub use key::{Key, Prefix, is_numbered};
 pub use listing::{DirListing, Listed};
+#[doc(hidden)]
+#[expect(deprecated, reason = "the name of before")]
+pub use lock::Exchanged;
 pub use lock::{KeyLock, Locked, Temporary, Wait};
 pub use memory::MemoryStore;
 #[doc(hidden)]

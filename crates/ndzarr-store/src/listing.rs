@@ -36,6 +36,18 @@ impl Listed {
         }
     }
 
+    /// The length of the value, in bytes; `None` for an empty folder.
+    ///
+    /// # Errors
+    /// Why it cannot be looked at.
+    pub(crate) fn value(self) -> Result<Option<u64>, StoreError> {
+        match self {
+            Self::Value(len) => Ok(Some(len)),
+            Self::Folder => Ok(None),
+            Self::Unreadable(error) | Self::Unlisted(error) => Err(error),
+        }
+    }
+
     /// The length of the value, in bytes, if it can be looked at.
     #[must_use]
     pub fn byte_len(&self) -> Option<u64> {

@@ -169,4 +169,34 @@ pub trait Temporary: fmt::Debug + Send + Sync {
     /// # Errors
     /// As for [`Store::put`](crate::Store::put).
     fn publish(self: Box<Self>, lock: Box<dyn KeyLock>) -> Result<Pin, StoreError>;
+
+    /// [`publish`](Self::publish) as it was when it could keep the value before.
+    ///
+    /// # Errors
+    /// As for [`publish`](Self::publish).
+    #[doc(hidden)]
+    #[deprecated(note = "the library writes no value again, and does not call it")]
+    fn exchange(
+        self: Box<Self>,
+        lock: Box<dyn KeyLock>,
+        _old: &Pin,
+    ) -> Result<(Pin, Option<Box<dyn Temporary>>), StoreError> {
+        Ok((self.publish(lock)?, None))
+    }
+
+    /// Keeps only the first `len` bytes of a value that [`exchange`](Self::exchange) returned:
+    /// `false`, since it returned none.
+    ///
+    /// # Errors
+    /// None.
+    #[doc(hidden)]
+    #[deprecated(note = "the library writes no value again, and does not call it")]
+    fn shorten(&self, _len: u64) -> Result<bool, StoreError> {
+        Ok(false)
+    }
 }
+
+/// The answer of the former `Temporary::exchange`.
+#[doc(hidden)]
+#[deprecated(note = "the library writes no value again")]
+pub type Exchanged = (Pin, Option<Box<dyn Temporary>>);

@@ -245,7 +245,7 @@ impl Store for MemoryStore {
         Ok(keys_below(&*self.values()?, prefix).cloned().collect())
     }
 
-    fn list_sizes(
+    fn list_lengths(
         &self,
         prefix: &Prefix,
         take: &mut dyn FnMut(&Key, Listed),

@@ -277,13 +277,13 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// # Errors
     /// As for [`list_dir`](Self::list_dir) and [`fetch`](Self::fetch), but for errors that concern
     /// a single value or folder.
-    fn list_sizes(
+    fn list_lengths(
         &self,
         prefix: &Prefix,
         take: &mut dyn FnMut(&Key, Listed),
     ) -> Result<(), StoreError> {
         if let Some(inner) = self.inner() {
-            return inner.list_sizes(prefix, take);
+            return inner.list_lengths(prefix, take);
         }
         walk(self, prefix, |found| {
             match found {
@@ -302,6 +302,27 @@ pub trait Store: fmt::Debug + Send + Sync {
             }
             Ok(())
         })
+    }
+
+    /// [`list_lengths`](Self::list_lengths) as it was, without what cannot be looked at. The library
+    /// does not call it.
+    ///
+    /// # Errors
+    /// As for [`list_lengths`](Self::list_lengths); something cannot be looked at.
+    #[doc(hidden)]
+    #[deprecated(note = "`list_lengths` also passes on what cannot be looked at")]
+    fn list_sizes(
+        &self,
+        prefix: &Prefix,
+        take: &mut dyn FnMut(&Key, u64),
+    ) -> Result<(), StoreError> {
+        let mut failed = None;
+        self.list_lengths(prefix, &mut |key, listed| match listed.value() {
+            Ok(Some(len)) => take(key, len),
+            Ok(None) => {}
+            Err(error) => failed = failed.take().or(Some(error)),
+        })?;
+        failed.map_or(Ok(()), Err)
     }
 
     /// Removes every value below a prefix; `a/` does not include `a` and `ab`. Values that others

@@ -59,12 +59,13 @@ impl<S: AsyncStore + ?Sized> Store for BlockOn<S> {
         self.wait(self.0.unlisted_names(prefix))
     }
 
-    fn list_sizes(
+    fn list_lengths(
         &self,
         prefix: &Prefix,
         take: &mut dyn FnMut(&Key, Listed),
     ) -> Result<(), StoreError> {
-        let pages: Vec<Vec<(Key, Listed)>> = self.wait(self.0.list_sizes(prefix).try_collect())?;
+        let pages: Vec<Vec<(Key, Listed)>> =
+            self.wait(self.0.list_lengths(prefix).try_collect())?;
         for (key, listed) in pages.into_iter().flatten() {
             take(&key, listed);
         }

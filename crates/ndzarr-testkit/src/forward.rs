@@ -119,13 +119,13 @@ macro_rules! forward {
             $crate::ndzarr_store::Store::unlisted_names(&self.$field, prefix)
         }
     };
-    (@list_sizes $field:tt) => {
-        fn list_sizes(
+    (@list_lengths $field:tt) => {
+        fn list_lengths(
             &self,
             prefix: &$crate::ndzarr_store::Prefix,
             take: &mut dyn FnMut(&$crate::ndzarr_store::Key, $crate::ndzarr_store::Listed),
         ) -> Result<(), $crate::ndzarr_store::StoreError> {
-            $crate::ndzarr_store::Store::list_sizes(&self.$field, prefix, take)
+            $crate::ndzarr_store::Store::list_lengths(&self.$field, prefix, take)
         }
     };
     (@can $field:tt) => {

@@ -145,7 +145,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<S: Store> Store for LockOrderStore<S> {
-    forward!(inner: name, fetch, has, temporary, list_dir, place, list_prefix, list_sizes, range_merging, writes_wait, fetch_pieces, can);
+    forward!(inner: name, fetch, has, temporary, list_dir, place, list_prefix, list_lengths, range_merging, writes_wait, fetch_pieces, can);
 
     /// In a store with locks, a put waits for that of the key.
     fn put(&self, key: &Key, parts: &[Bytes], only_if: Precondition) -> Result<Put, StoreError> {

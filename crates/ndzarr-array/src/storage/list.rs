@@ -95,19 +95,41 @@ impl Storage {
     /// let storage = Storage::from(MemoryStore::new());
     /// Array::<u8>::builder([4]).chunks([2]).create((&storage, "a"))?.fill([0..1], 1)?;
     /// let mut keys = Vec::new();
-    /// storage.each_key("a/", |key, listed| keys.push((key.to_owned(), listed.byte_len())))?;
+    /// storage.each_listed("a/", |key, listed| keys.push((key.to_owned(), listed.byte_len())))?;
     /// keys.sort();
     /// assert_eq!(keys[0], ("a/c/0".to_owned(), Some(2)));
     /// # Ok::<(), ndzarr::Error>(())
     /// ```
-    pub fn each_key(&self, prefix: &str, mut take: impl FnMut(&str, Listed) + Send) -> Result<()> {
+    pub fn each_listed(
+        &self,
+        prefix: &str,
+        mut take: impl FnMut(&str, Listed) + Send,
+    ) -> Result<()> {
         let limits = Limits::default().listed_bytes(u64::MAX);
         self.wait(self.each_size(prefix, &limits, &mut |key, listed| {
             take(key.as_str(), listed)
         }))
     }
 
-    /// The value under a key, such as one that [`each_key`](Self::each_key) names; `None` if there
+    /// [`each_listed`](Self::each_listed) as it was, without what cannot be looked at.
+    ///
+    /// # Errors
+    /// As for [`each_listed`](Self::each_listed); something cannot be looked at.
+    #[doc(hidden)]
+    #[deprecated(note = "`each_listed` also passes on what cannot be looked at")]
+    pub fn each_key(&self, prefix: &str, mut take: impl FnMut(&str, u64) + Send) -> Result<()> {
+        let mut failed = None;
+        self.each_listed(prefix, |key, listed| match listed {
+            Listed::Value(len) => take(key, len),
+            Listed::Folder => {}
+            Listed::Unreadable(error) | Listed::Unlisted(error) => {
+                failed = failed.take().or(Some(error));
+            }
+        })?;
+        self.named(failed.map_or(Ok(()), Err))
+    }
+
+    /// The value under a key, such as one that [`each_listed`](Self::each_listed) names; `None` if there
     /// is none.
     ///
     /// # Errors
@@ -306,17 +328,17 @@ impl Storage {
                     began = true;
                     take(key, listed);
                 };
-                return self.named(match store.list_sizes(&prefix, &mut passed) {
+                return self.named(match store.list_lengths(&prefix, &mut passed) {
                     // What was passed on must not come again.
                     Err(error) if !began && closes_files_after(&error) => {
-                        store.list_sizes(&prefix, take)
+                        store.list_lengths(&prefix, take)
                     }
                     done => done,
                 });
             }
             AnyStore::Async(store) => store,
         };
-        let mut pages = store.list_sizes(&prefix);
+        let mut pages = store.list_lengths(&prefix);
         while let Some(page) = pages.next().await {
             for (key, listed) in self.named(page)? {
                 budget.take_key(&key)?;

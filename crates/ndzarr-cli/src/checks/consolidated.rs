@@ -95,7 +95,7 @@ impl State {
 fn has_keys(group: &Group, path: &str) -> Result<bool, Failure> {
     let mut n = 0;
     let prefix = below(&format!("{}{path}", below(group.path())));
-    group.storage().each_key(&prefix, |_, listed| {
+    group.storage().each_listed(&prefix, |_, listed| {
         n += u64::from(!matches!(listed, Listed::Folder))
     })?;
     Ok(n > 0)

@@ -228,7 +228,7 @@ fn chunks_under_other_separator(array: &AnyArray) -> Result<Option<Finding>, Fai
     let grid = array.spec().grid().map_err(Failure::new)?;
     let mut first: Option<String> = None;
     let mut n = 0_u64;
-    let listed = array.storage().each_key(&keys.prefix, |key, _| {
+    let listed = array.storage().each_listed(&keys.prefix, |key, _| {
         let chunk = key
             .strip_prefix(&keys.prefix)
             .and_then(|below| other.decode(below, array.shape().len()));

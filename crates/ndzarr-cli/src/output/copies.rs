@@ -233,7 +233,7 @@ fn differing_files(
         .collect();
     let is_below = |key: &str, nodes: &[String]| nodes.iter().any(|prefix| key.starts_with(prefix));
     let mut files = Vec::new();
-    storage(source).each_key(&from, |key, listed| {
+    storage(source).each_listed(&from, |key, listed| {
         let is_of_node = is_below(key, &as_files);
         let is_other = copies_others && KeyName::of(key) == KeyName::Other;
         if let Some(len) = listed.byte_len()

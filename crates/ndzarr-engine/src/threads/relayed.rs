@@ -221,11 +221,11 @@ impl AsyncStore for Relayed {
         self.pages(prefix, |store, prefix| store.list_pages(prefix))
     }
 
-    fn list_sizes<'a>(
+    fn list_lengths<'a>(
         &'a self,
         prefix: &'a Prefix,
     ) -> BoxStream<'a, Result<Vec<(Key, Listed)>, StoreError>> {
-        self.pages(prefix, |store, prefix| store.list_sizes(prefix))
+        self.pages(prefix, |store, prefix| store.list_lengths(prefix))
     }
 
     fn erase_keys<'a>(&'a self, keys: &'a [Key]) -> BoxFuture<'a, Result<(), StoreError>> {

@@ -139,7 +139,7 @@ fn a_list_of_lengths_goes_on_after_what_cannot_be_looked_at() -> Outcome {
     fs::create_dir(folder.path().join("empty"))?;
     std::os::unix::fs::symlink("nowhere", folder.path().join("link"))?;
     let mut listed = Vec::new();
-    store.list_sizes(&Prefix::root(), &mut |key, what| {
+    store.list_lengths(&Prefix::root(), &mut |key, what| {
         listed.push((key.to_string(), what))
     })?;
     listed.sort_by(|a, b| a.0.cmp(&b.0));

@@ -30,7 +30,7 @@ fn assert_below(store: &dyn Store, below: &str, expected: &[&str]) {
         "below {below:?}"
     );
     let mut sizes = Vec::new();
-    ok(store.list_sizes(&prefix(below), &mut |key, listed| {
+    ok(store.list_lengths(&prefix(below), &mut |key, listed| {
         sizes.push((key.clone(), listed.byte_len()))
     }));
     sizes.sort_unstable();

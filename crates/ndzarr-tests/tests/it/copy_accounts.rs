@@ -99,7 +99,7 @@ pub(crate) fn copies(storage: &Storage, options: &CopyOptions, check: impl Fn(&C
 pub(crate) fn values(storage: &Storage, prefix: &str) -> BTreeMap<String, Vec<u8>> {
     let mut keys = Vec::new();
     storage
-        .each_key(prefix, |key, listed| {
+        .each_listed(prefix, |key, listed| {
             if listed.byte_len().is_some() {
                 keys.push(key.to_owned());
             }

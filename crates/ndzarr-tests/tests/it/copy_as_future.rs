@@ -134,12 +134,12 @@ impl AsyncStore for Watched {
         }
     }
 
-    fn list_sizes<'a>(
+    fn list_lengths<'a>(
         &'a self,
         prefix: &'a Prefix,
     ) -> BoxStream<'a, Result<Vec<(Key, Listed)>, StoreError>> {
         self.inner
-            .list_sizes(prefix)
+            .list_lengths(prefix)
             .inspect(|_| self.note())
             .boxed()
     }

@@ -83,6 +83,7 @@ mod foreign_json;
 mod foreign_temporaries;
 #[cfg(unix)]
 mod forks;
+mod former_names;
 mod gate;
 mod given_up;
 mod given_up_shards;

@@ -66,7 +66,7 @@ fn a_store_around_another_has_all_that_it_has() -> Tested {
     );
     assert_eq!(store.range_merging(), inner.range_merging());
     let mut sizes = Vec::new();
-    store.list_sizes(&Prefix::root(), &mut |key, listed| {
+    store.list_lengths(&Prefix::root(), &mut |key, listed| {
         sizes.push((key.to_string(), listed.byte_len()))
     })?;
     assert_eq!(sizes, [("a/b".to_owned(), Some(5))]);
