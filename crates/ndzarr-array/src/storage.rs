@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use ndzarr_engine::{
     AnyStore, ArrayCache, Cache, Cancel, ChunkedArray, EngineCause, EngineError, IndexCache, Relay,
-    StoreId, erase_in_turn, erase_prefix_in_turn, put_in_turn, with_files,
+    StoreId, erase_in_turn, erase_prefix_in_turn, publishing, put_in_turn, with_files,
 };
 use ndzarr_metadata::Format;
 use ndzarr_model::ArraySpec;
@@ -247,8 +247,11 @@ impl Storage {
     /// Removes a value on a condition.
     async fn erase_if(&self, key: &Key, only_if: Precondition) -> Result<Put> {
         self.named(match &self.store {
-            AnyStore::Blocking(store) => store.erase(key, only_if),
-            AnyStore::Async(store) => store.erase(key, only_if).await,
+            AnyStore::Blocking(store) => {
+                publishing(Cancel::of_scope().as_ref(), || store.erase(key, only_if))
+                    .map_err(EngineError::from)
+            }
+            AnyStore::Async(store) => store.erase(key, only_if).await.map_err(EngineError::from),
         })
     }
 

@@ -138,7 +138,7 @@ pub use reading::read::{read, read_async};
 pub use threads::cancel::{
     Cancel, CancelOnDrop, Condition, Publishing, in_scope, publishing, scoped,
 };
-pub use threads::dropped_futures::{StopOnDrop, wait_for_dropped_futures};
+pub use threads::dropped_futures::{StopOnDrop, pass_dropped_futures, wait_for_dropped_futures};
 pub use threads::for_each::{in_parallel, n_threads};
 pub use threads::other_threads::{pooled, queued};
 pub use threads::relayed::{Relay, relayed};

@@ -306,7 +306,7 @@ mod tests {
     use crate::threads::cancel::{Publishing, Under};
 
     #[test]
-    fn a_dropped_call_waits_for_requests_without_locks_up_to_a_limit() {
+    fn calls_wait_for_requests_without_locks_up_to_a_limit() {
         let stop = CancelOnDrop::part_of(None);
         let request = Publishing::begin(Some(stop.cancel()), Under::Nothing).expect("it goes on");
         stop.cancel().settle_unlocked(Duration::from_millis(1));

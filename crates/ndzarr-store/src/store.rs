@@ -76,7 +76,8 @@ pub trait Store: fmt::Debug + Send + Sync {
         None
     }
 
-    /// Names the store in errors: a path or URL.
+    /// Names the store in errors: a path or URL. Changes of stores with one name queue together, and
+    /// calls wait for what such a store still stores for a future that was dropped.
     fn name(&self) -> String;
 
     /// Reads a value or parts of it.
@@ -333,7 +334,7 @@ pub trait Store: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// As for [`list_dir`](Self::list_dir) and [`erase`](Self::erase); [`Busy`](StoreError::Busy)
-    /// when the wait for the lock of a value has ended.
+    /// when the wait has ended, also where no lock was waited for.
     fn erase_prefix(&self, prefix: &Prefix, wait: Wait<'_>) -> Result<(), StoreError> {
         if let Some(inner) = self.inner() {
             return inner.erase_prefix(prefix, wait);
@@ -343,10 +344,13 @@ pub trait Store: fmt::Debug + Send + Sync {
         let mut keys = self.list_prefix(prefix)?;
         keys.sort_by_cached_key(|key| is_numbered(key.name()));
         for key in keys {
+            // Once the wait has ended, not even a lock that is free is used.
             match self.lock(&key, wait)? {
-                Locked::Held(lock) => lock.erase()?,
-                Locked::Unsupported => drop(self.erase(&key, Precondition::None)?),
-                Locked::Busy => {
+                Locked::Held(lock) if wait.goes_on() => lock.erase()?,
+                Locked::Unsupported if wait.goes_on() => {
+                    drop(self.erase(&key, Precondition::None)?);
+                }
+                _ => {
                     let waited = start.map_or(Duration::ZERO, |start| start.elapsed());
                     return Err(StoreError::Busy {
                         key: key.to_string(),

@@ -36,6 +36,12 @@ pub async fn copy(
         let what = "a copy needs threads, which make requests while others wait for them";
         return Err(Error::new(ErrorKind::Unsupported, what).in_store(|| place.storage.name()));
     }
+    for place in [Some(&source), temporary.as_ref()].into_iter().flatten() {
+        place
+            .storage
+            .pass_dropped_futures(Some(stop.cancel()))
+            .await;
+    }
     let storage = target.storage.clone();
     let work = |relay: Relay| {
         let [source, target] = [source, target].map(|place| place.relayed(&relay));

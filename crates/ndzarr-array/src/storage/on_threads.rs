@@ -1,13 +1,22 @@
 //! Runs calls on a blocking store by the library's threads, so that the polling task is not
 //! blocked.
 
-use ndzarr_engine::{AnyStore, Cancel, EngineError, RunOptions, StopOnDrop, pooled, queued};
+use ndzarr_engine::{
+    AnyStore, Cancel, EngineError, RunOptions, StopOnDrop, pass_dropped_futures, pooled, queued,
+};
 use ndzarr_store::block_on;
 
 use super::Storage;
 use crate::error::Result;
 
 impl Storage {
+    /// Waits for what a blocking store still stores for dropped futures.
+    pub(crate) async fn pass_dropped_futures(&self, cancel: Option<&Cancel>) {
+        if self.is_blocking() {
+            pass_dropped_futures(&self.name(), cancel).await;
+        }
+    }
+
     /// Runs a reading call: on a blocking store, by the library's pool.
     pub(crate) async fn on_pool<R: Send + 'static, F: Future<Output = R> + Send>(
         &self,

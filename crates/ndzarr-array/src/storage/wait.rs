@@ -35,12 +35,22 @@ impl Storage {
         cancel: Option<&Cancel>,
         future: impl Future<Output = Result<T, E>>,
     ) -> Result<T> {
+        if self.is_blocking() {
+            wait_for_dropped_futures(|| self.name(), cancel);
+        }
+        self.wait_within(cancel, future)
+    }
+
+    /// [`wait_unless`](Self::wait_unless) in the middle or at the end of a call: not for what other
+    /// calls still store.
+    pub(crate) fn wait_within<T, E: Into<Error>>(
+        &self,
+        cancel: Option<&Cancel>,
+        future: impl Future<Output = Result<T, E>>,
+    ) -> Result<T> {
         match &self.store {
             // The library's threads do whatever is left to wait for.
-            AnyStore::Blocking(store) => {
-                wait_for_dropped_futures(|| store.name(), cancel);
-                block_on(future).map_err(E::into)
-            }
+            AnyStore::Blocking(_) => block_on(future).map_err(E::into),
             AnyStore::Async(store) => {
                 let mut output = None;
                 // Boxed: each layer around a future that lies on the stack takes its size once

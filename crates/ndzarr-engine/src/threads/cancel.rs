@@ -15,10 +15,6 @@ use super::EngineCause;
 use super::revocable_lock::RevocableLock;
 use super::sync::{Arc, AtomicBool, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// How long a blocking call that failed waits for requests to a store without locks. The store may
-/// need the very thread that waits.
-const UNLOCKED_LIMIT: Duration = Duration::from_secs(10);
-
 /// Stops the work that it was passed to; clones stop the same work.
 ///
 /// Stopped work publishes nothing more. A publication in progress at that moment is finished under
@@ -270,10 +266,8 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// Stops its work when it is dropped: a call that fails is stopped wherever parts of it run. In a
-/// store without locks, dropping waits up to 10 s for requests that are storing values; a longer
-/// one may still take effect. Futures have a
-/// [`StopOnDrop`](crate::StopOnDrop), which does not wait.
+/// Stops its work when it is dropped: a call that fails is stopped wherever parts of it run. It
+/// waits for nothing.
 #[derive(Debug)]
 pub struct CancelOnDrop(Cancel);
 
@@ -300,7 +294,6 @@ impl CancelOnDrop {
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         self.0.cancel();
-        self.0.settle_unlocked(UNLOCKED_LIMIT);
     }
 }
 
@@ -335,8 +328,8 @@ pub fn publishing<T>(
     Ok(publish()?)
 }
 
-/// While it lives, something is being published: who drops or stops the work waits for it as for
-/// one value.
+/// While it lives, something is being published. Calls that begin after the work was stopped wait
+/// for it as for one value.
 #[derive(Debug)]
 pub struct Publishing {
     cancel: Option<Cancel>,

@@ -1,20 +1,22 @@
 //! What blocking stores still store for futures that were dropped. Dropping does not wait for it;
 //! later calls do.
 
+use std::pin::pin;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use ndzarr_pool::{is_change_thread, is_own_thread, queue_change};
+use futures_util::future::select;
+use ndzarr_pool::{is_change_thread, is_own_thread, start_change};
 use ndzarr_store::PerProcess;
 
-use crate::threads::cancel::Cancel;
+use crate::threads::cancel::{Cancel, CancelOnDrop};
 use crate::threads::other_threads::reporting;
 
 /// How long later calls wait for a request after its future was dropped.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// How often a call that waits looks whether it was cancelled.
+/// How often a blocking call that waits looks whether it was cancelled.
 const LOOK: Duration = Duration::from_millis(10);
 
 /// Work of a dropped future that is storing something without a lock.
@@ -34,7 +36,7 @@ static SOME: AtomicBool = AtomicBool::new(false);
 /// store wait for what is being stored without a lock then.
 #[derive(Debug)]
 pub struct StopOnDrop {
-    work: Cancel,
+    stop: CancelOnDrop,
     store: String,
 }
 
@@ -44,7 +46,7 @@ impl StopOnDrop {
     #[must_use]
     pub fn part_of(whole: Option<&Cancel>, store: &str) -> Self {
         Self {
-            work: Cancel::part_of(whole),
+            stop: CancelOnDrop::part_of(whole),
             store: store.to_owned(),
         }
     }
@@ -52,17 +54,18 @@ impl StopOnDrop {
     /// The work that it stops.
     #[must_use]
     pub fn cancel(&self) -> &Cancel {
-        &self.work
+        self.stop.cancel()
     }
 }
 
 impl Drop for StopOnDrop {
     fn drop(&mut self) {
-        self.work.cancel();
-        if self.work.stores_unlocked() {
+        let work = self.cancel();
+        work.cancel();
+        if work.stores_unlocked() {
             let dropped = Dropped {
-                store: std::mem::take(&mut self.store),
-                work: self.work.clone(),
+                store: self.store.clone(),
+                work: work.clone(),
                 until: Instant::now() + LIMIT,
             };
             let mut all = DROPPED.lock();
@@ -89,7 +92,7 @@ fn of_store(name: impl FnOnce() -> String) -> Vec<Dropped> {
         .collect()
 }
 
-/// Blocks until all are done, the call is cancelled, or the time of each is over.
+/// Blocks until all are done, one of the calls is cancelled, or the time of each is over.
 fn wait(all: &[Dropped], cancels: &[Option<Cancel>]) {
     let is_cancelled = || cancels.iter().flatten().any(Cancel::is_cancelled);
     for Dropped { work, until, .. } in all {
@@ -113,19 +116,19 @@ pub fn wait_for_dropped_futures(store: impl FnOnce() -> String, cancel: Option<&
 }
 
 /// Before an asynchronous call: see [`wait_for_dropped_futures`].
-pub(crate) async fn pass_dropped_futures(store: &str, cancel: Option<&Cancel>) {
+pub async fn pass_dropped_futures(store: &str, cancel: Option<&Cancel>) {
     let all = of_store(|| store.to_owned());
     if all.is_empty() {
         return;
     }
-    let cancels = [cancel.cloned(), Cancel::of_scope()];
+    let work = Cancel::part_of(cancel);
     let (job, done) = {
-        let (all, cancels) = (all.clone(), cancels.clone());
+        let (all, cancels) = (all.clone(), [Some(work.clone()), Cancel::of_scope()]);
         reporting(move || wait(&all, &cancels))
     };
-    match queue_change(store, job) {
-        Ok(_queued) => drop(done.await),
+    match start_change(job) {
+        Ok(()) => drop(select(done, pin!(work.cancelled())).await),
         // Without a thread for it, this one waits.
-        Err(_) => wait(&all, &cancels),
+        Err(_) => wait(&all, &[Some(work)]),
     }
 }

@@ -82,6 +82,7 @@ pub async fn queued<T: Send + 'static>(
     if !HAS_THREADS || is_change_thread() {
         return work();
     }
+    pass_dropped_futures(store, cancel).await;
     waiting(store, cancel, work).await
 }
 
@@ -103,7 +104,6 @@ pub(crate) async fn waiting<T: Send + 'static>(
         start_change(job).map_err(no_thread)?;
         return passed_on(receive.await);
     }
-    pass_dropped_futures(store, cancel).await;
     let queued = queue_change(store, job).map_err(no_thread)?;
     if let Some(cancel) = cancel {
         let cancelled = pin!(cancel.cancelled());

@@ -42,7 +42,7 @@ pub fn put_in_turn(
             };
         }
         turn.append(value)?;
-        // Later calls may read without the lock, so dropping this call waits.
+        // Later calls may read without the lock, so they wait for a dropped one.
         let _waited_for = Publishing::begin(cancel, Under::Nothing)?;
         turn.end(|lock| lock.publish())
             .map(|pin| Put::Done(Some(pin)))
@@ -75,8 +75,7 @@ pub fn erase_in_turn(
     now(repeat_if_lock_lost(|| ready(erase())))
 }
 
-/// Removes all values below a prefix, as [`Store::erase_prefix`] does. A wait for a lock ends when
-/// the work is stopped.
+/// Removes all values below a prefix, as [`Store::erase_prefix`] does, until the work is stopped.
 ///
 /// # Errors
 /// The work was stopped; the store fails.

@@ -58,7 +58,8 @@ pub async fn write_async(
 /// to the pool with a copy of its elements.
 ///
 /// If the future is dropped or fails, nothing more is published, and locks are free unless
-/// something is being published under them.
+/// something is being published under them. Later calls wait for what is being published without
+/// one.
 ///
 /// # Errors
 /// As for [`write()`].

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
+use std::time::Duration;
 
 use bytes::Bytes;
 use ndzarr_store::{
@@ -309,11 +310,12 @@ fn given_up(locks: Locks, how: GivenUp) {
     thread::yield_now();
     match how {
         GivenUp::Dropped => drop(stop),
-        GivenUp::Cancelled => {
-            cancel.cancel();
-            if locks == Locks::None {
-                cancel.settle();
-            }
+        GivenUp::Cancelled => cancel.cancel(),
+    }
+    if locks == Locks::None {
+        // What keeps later calls away (`dropped_futures.rs`).
+        while cancel.stores_unlocked() {
+            cancel.settle_unlocked(Duration::from_millis(10));
         }
     }
     let before = store.published(OLD);

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use ndarray::arr1;
 use ndzarr::{
-    Array, Cancel, ConcurrentUpdate, ErrorKind, MemoryStore, RunOptions, Storage, asynchronous,
-    codec,
+    Array, Cancel, ConcurrentUpdate, CopyOptions, ErrorKind, MemoryStore, RunOptions, Storage,
+    asynchronous, codec,
 };
 use ndzarr_store::{Key, Precondition, Put, Store, StoreError};
 use ndzarr_testkit::{PlainStore, block_on, forward};
@@ -24,7 +24,12 @@ struct SlowToErase {
 }
 
 impl Store for SlowToErase {
-    forward!(inner: name, fetch, put, list_dir, can);
+    forward!(inner: fetch, put, list_dir, can);
+
+    /// Calls of other tests do not wait for this store.
+    fn name(&self) -> String {
+        "slow to erase".to_owned()
+    }
 
     fn erase(&self, key: &Key, only_if: Precondition) -> Result<Put, StoreError> {
         self.gate.pass();
@@ -105,7 +110,19 @@ fn growing_shows_nothing_of_a_dropped_append_without_locks() {
             storage.read_key("a/c/0", 100).expect("it works")
         }
     });
+    let copier = thread::spawn({
+        let (storage, gate) = (storage.clone(), gate.clone());
+        move || {
+            let target = tempfile::tempdir().expect("it works");
+            let options = CopyOptions::new();
+            let copy = asynchronous::copy((storage, "a"), (target.path(), "a"), &options);
+            // The codec is not one of the library.
+            let _ = block_on(copy);
+            assert!(gate.is_open(), "copying waits");
+        }
+    });
     a.resize([8]).expect("it works");
+    copier.join().expect("no panic");
     assert_eq!(memory.get("a/c/0"), None, "it is undone");
     assert_eq!(reader.join().expect("no panic"), None);
     assert_eq!(vec(&a), [0; 8]);

@@ -268,7 +268,11 @@ impl ArrayInfo {
                 AnyStore::Blocking(_) if is_change_thread() => {
                     work.unless_cancelled(self.write_async(&parts)).await?;
                 }
-                AnyStore::Blocking(_) => work.in_place(|| self.write(&parts))?,
+                AnyStore::Blocking(_) => {
+                    let cancel = self.options.cancel.as_ref();
+                    let written = self.write_blocking(&parts);
+                    work.in_place(|| self.storage.wait_within(cancel, written))?;
+                }
             }
         }
         Ok(())
@@ -285,13 +289,16 @@ impl ArrayInfo {
             // If the lock was lost, what is outside the old shape may be another writer's.
             let now = self
                 .storage
-                .wait(self.storage.value(&key, limits.document_bytes));
+                .wait_within(None, self.storage.value(&key, limits.document_bytes));
             if now.is_ok_and(|now| now != held.bytes()) {
                 return;
             }
             held
         } else {
-            match self.storage.wait(self.storage.hold(&key, limits)) {
+            match self
+                .storage
+                .wait_within(None, self.storage.hold(&key, limits))
+            {
                 Ok(held) => again = held,
                 Err(_) => return,
             }
@@ -299,7 +306,7 @@ impl ArrayInfo {
         };
         let _ = self
             .storage
-            .wait(self.trim_unpublished(held.value(), written));
+            .wait_within(None, self.trim_unpublished(held.value(), written));
     }
 
     /// Removes what lies outside the shape in a document, even after the call was cancelled.

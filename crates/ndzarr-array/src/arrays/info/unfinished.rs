@@ -25,8 +25,8 @@ struct Work {
     can_be_cancelled: bool,
 }
 
-/// The document, and what keeps others away from it in the place of a lock: who drops the call
-/// waits.
+/// The document, and what keeps others away from it in the place of a lock: calls that begin after
+/// the future was dropped wait for it.
 struct ExclusiveDocument {
     document: HeldDocument,
     _without_lock: Option<Publishing>,
