@@ -9,7 +9,7 @@ use ndzarr_model::{ConcurrentUpdate, Foreign};
 use ndzarr_store::PerProcess;
 
 use crate::threads::budget::Budget;
-use crate::{Cancel, CancelOnDrop, DamageReport, Damaged, StopOnDrop};
+use crate::{AnyStore, Cancel, CancelOnDrop, DamageReport, Damaged, StopOnDrop};
 
 /// How a region is read or written.
 ///
@@ -189,11 +189,11 @@ impl RunOptions {
         (stop, options)
     }
 
-    /// Options for the work of a future on the store of this name, and a guard that stops it when
-    /// it is dropped.
+    /// Options for the work of a future that changes this store, and a guard that stops it when it
+    /// is dropped.
     #[doc(hidden)]
     #[must_use]
-    pub fn part_of_future(&self, store: &str) -> (StopOnDrop, Self) {
+    pub fn part_of_future(&self, store: &AnyStore) -> (StopOnDrop, Self) {
         let stop = StopOnDrop::part_of(self.cancel.as_ref(), store);
         let options = self.clone().cancel(stop.cancel().clone());
         (stop, options)

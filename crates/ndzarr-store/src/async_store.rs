@@ -161,7 +161,7 @@ pub trait AsyncStore: fmt::Debug + Send + Sync {
     /// [`list_lengths`](Self::list_lengths) as it was: see
     /// [`Store::list_sizes`](crate::Store::list_sizes).
     #[doc(hidden)]
-    #[deprecated(note = "`list_lengths` also passes on what cannot be looked at")]
+    #[deprecated(note = "renamed, since it also passes on what cannot be looked at")]
     fn list_sizes<'a>(
         &'a self,
         prefix: &'a Prefix,

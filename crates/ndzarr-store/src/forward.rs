@@ -76,6 +76,10 @@ macro_rules! forward {
             fn list_lengths(&self, prefix: &Prefix, take: &mut dyn FnMut(&Key, Listed)) -> Result<(), StoreError> {
                 (**self).list_lengths(prefix, take)
             }
+            #[allow(deprecated)]
+            fn list_sizes(&self, prefix: &Prefix, take: &mut dyn FnMut(&Key, u64)) -> Result<(), StoreError> {
+                (**self).list_sizes(prefix, take)
+            }
             fn erase_prefix(&self, prefix: &Prefix, wait: Wait<'_>) -> Result<(), StoreError> {
                 (**self).erase_prefix(prefix, wait)
             }
@@ -134,6 +138,10 @@ macro_rules! forward {
             }
             fn list_lengths<'a>(&'a self, prefix: &'a Prefix) -> BoxStream<'a, Result<Vec<(Key, Listed)>, StoreError>> {
                 (**self).list_lengths(prefix)
+            }
+            #[allow(deprecated)]
+            fn list_sizes<'a>(&'a self, prefix: &'a Prefix) -> BoxStream<'a, Result<Vec<(Key, u64)>, StoreError>> {
+                (**self).list_sizes(prefix)
             }
             fn erase_keys<'a>(&'a self, keys: &'a [Key]) -> BoxFuture<'a, Result<(), StoreError>> {
                 (**self).erase_keys(keys)

@@ -21,15 +21,6 @@ pub enum Wait<'w> {
 }
 
 impl Wait<'_> {
-    /// False once the wait has ended.
-    #[must_use]
-    pub fn goes_on(self) -> bool {
-        match self {
-            Self::Try | Self::Block => true,
-            Self::While(goes_on) => goes_on(),
-        }
-    }
-
     /// Waits by retrying, with pauses that grow from 50 µs to 5 ms: for stores whose locks can only
     /// be tried. `attempt` returns `None` while the lock is taken. `None` when the wait has ended.
     ///

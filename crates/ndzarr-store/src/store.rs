@@ -311,7 +311,7 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// # Errors
     /// As for [`list_lengths`](Self::list_lengths); something cannot be looked at.
     #[doc(hidden)]
-    #[deprecated(note = "`list_lengths` also passes on what cannot be looked at")]
+    #[deprecated(note = "renamed, since it also passes on what cannot be looked at")]
     fn list_sizes(
         &self,
         prefix: &Prefix,
@@ -334,7 +334,7 @@ pub trait Store: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// As for [`list_dir`](Self::list_dir) and [`erase`](Self::erase); [`Busy`](StoreError::Busy)
-    /// when the wait has ended, also where no lock was waited for.
+    /// when the wait for the lock of a value has ended.
     fn erase_prefix(&self, prefix: &Prefix, wait: Wait<'_>) -> Result<(), StoreError> {
         if let Some(inner) = self.inner() {
             return inner.erase_prefix(prefix, wait);
@@ -344,13 +344,10 @@ pub trait Store: fmt::Debug + Send + Sync {
         let mut keys = self.list_prefix(prefix)?;
         keys.sort_by_cached_key(|key| is_numbered(key.name()));
         for key in keys {
-            // Once the wait has ended, not even a lock that is free is used.
             match self.lock(&key, wait)? {
-                Locked::Held(lock) if wait.goes_on() => lock.erase()?,
-                Locked::Unsupported if wait.goes_on() => {
-                    drop(self.erase(&key, Precondition::None)?);
-                }
-                _ => {
+                Locked::Held(lock) => lock.erase()?,
+                Locked::Unsupported => drop(self.erase(&key, Precondition::None)?),
+                Locked::Busy => {
                     let waited = start.map_or(Duration::ZERO, |start| start.elapsed());
                     return Err(StoreError::Busy {
                         key: key.to_string(),

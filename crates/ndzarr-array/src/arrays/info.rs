@@ -14,8 +14,8 @@ use std::sync::Arc;
 
 use ndzarr_codec::{Binding, CodecChain, CodecError, CodecRegistry};
 use ndzarr_engine::{
-    AnyStore, ChunkedArray, MakeTile, Part, RunOptions, pooled, read, read_async, scoped, write,
-    write_async, write_pooled,
+    AnyStore, ChunkedArray, MakeTile, Part, RunOptions, pass_dropped_futures, pooled, read,
+    read_async, scoped, write, write_async, write_pooled,
 };
 use ndzarr_grid::{ChunkGrid, Region};
 use ndzarr_metadata::{AttributeChange, Node, NodeKind};
@@ -242,6 +242,7 @@ impl ArrayInfo {
         call: impl FnOnce(Self) -> F + Send + 'static,
     ) -> R {
         let info = self.clone();
+        pass_dropped_futures(&self.storage.store, self.options.cancel.as_ref()).await;
         match &self.storage.store {
             AnyStore::Blocking(_) => {
                 let call = move |options| block_on(call(Self { options, ..info }));

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use ndarray::{ArrayViewD, Dimension};
-use ndzarr_engine::{EngineError, Source, queued};
+use ndzarr_engine::{EngineError, Source, pass_dropped_futures, queued};
 use ndzarr_grid::{ChunkGrid, Region};
 use ndzarr_store::block_on;
 
@@ -196,7 +196,9 @@ impl<E> ShardWriter<E, Asynchronous> {
             return shard.publish(inner).await;
         }
         let name = shard.info.storage.name();
-        let (_stop, options) = shard.info.options.part_of_future(&name);
+        let store = &shard.info.storage.store;
+        pass_dropped_futures(store, shard.info.options.cancel.as_ref()).await;
+        let (_stop, options) = shard.info.options.part_of_future(store);
         let cancel = options.cancel.clone();
         let info = shard.info.clone();
         // Not on the pool, because it may wait for a lock.

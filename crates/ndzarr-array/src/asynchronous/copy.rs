@@ -1,6 +1,6 @@
 //! Copies as a future.
 
-use ndzarr_engine::{HAS_THREADS, Relay, relayed};
+use ndzarr_engine::{HAS_THREADS, Relay, pass_dropped_futures, relayed};
 
 use crate::copy::{CopyOptions, CopyReport, check_archive, run_copy};
 use crate::error::{Error, ErrorKind, Result};
@@ -22,7 +22,7 @@ pub async fn copy(
     let source = source.located().await?;
     let (target, finish) = target.located_target(options.existing_nodes()).await?;
     check_archive(&source, &target, finish.is_some())?;
-    let (stop, mut options) = options.part_of_future(&target.storage.name());
+    let (stop, mut options) = options.part_of_future(&target.storage.store);
     let temporary = match options.take_temporary() {
         Some(place) => Some(place.located().await?),
         None => None,
@@ -36,11 +36,8 @@ pub async fn copy(
         let what = "a copy needs threads, which make requests while others wait for them";
         return Err(Error::new(ErrorKind::Unsupported, what).in_store(|| place.storage.name()));
     }
-    for place in [Some(&source), temporary.as_ref()].into_iter().flatten() {
-        place
-            .storage
-            .pass_dropped_futures(Some(stop.cancel()))
-            .await;
+    for place in all.into_iter().flatten() {
+        pass_dropped_futures(&place.storage.store, Some(stop.cancel())).await;
     }
     let storage = target.storage.clone();
     let work = |relay: Relay| {

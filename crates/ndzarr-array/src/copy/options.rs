@@ -1,7 +1,7 @@
 //! Options of a copy.
 
 use ndarray::SliceInfoElem;
-use ndzarr_engine::{RunOptions, StopOnDrop};
+use ndzarr_engine::{AnyStore, RunOptions, StopOnDrop};
 use ndzarr_metadata::{
     CodecRequest, CreateOptions, Existing, Format, Limits, N5Axes, N5GroupDocuments,
 };
@@ -93,8 +93,8 @@ impl CopyOptions {
         }
     }
 
-    /// The options of a copy as a future, to the store of this name, and what stops it.
-    pub(crate) fn part_of_future(&self, target: &str) -> (StopOnDrop, Self) {
+    /// The options of a copy to this store as a future, and what stops it.
+    pub(crate) fn part_of_future(&self, target: &AnyStore) -> (StopOnDrop, Self) {
         let (stop, run) = self.run.part_of_future(target);
         (
             stop,

@@ -147,7 +147,7 @@ impl Storage {
         match &self.store {
             _ if keys.len() == 1 => vec![self.value(&keys[0], limit).await],
             AnyStore::Blocking(_) => {
-                let read = |key: &String| self.wait(self.value(key, limit));
+                let read = |key: &String| self.wait_within(None, self.value(key, limit));
                 in_parallel(keys.iter().collect(), threads, read)
             }
             AnyStore::Async(_) => {

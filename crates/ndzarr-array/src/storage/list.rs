@@ -116,7 +116,7 @@ impl Storage {
     /// # Errors
     /// As for [`each_listed`](Self::each_listed); something cannot be looked at.
     #[doc(hidden)]
-    #[deprecated(note = "`each_listed` also passes on what cannot be looked at")]
+    #[deprecated(note = "renamed, since it also passes on what cannot be looked at")]
     pub fn each_key(&self, prefix: &str, mut take: impl FnMut(&str, u64) + Send) -> Result<()> {
         let mut failed = None;
         self.each_listed(prefix, |key, listed| match listed {

@@ -10,18 +10,12 @@ use super::Storage;
 use crate::error::Result;
 
 impl Storage {
-    /// Waits for what a blocking store still stores for dropped futures.
-    pub(crate) async fn pass_dropped_futures(&self, cancel: Option<&Cancel>) {
-        if self.is_blocking() {
-            pass_dropped_futures(&self.name(), cancel).await;
-        }
-    }
-
     /// Runs a reading call: on a blocking store, by the library's pool.
     pub(crate) async fn on_pool<R: Send + 'static, F: Future<Output = R> + Send>(
         &self,
         call: impl FnOnce() -> F + Send + 'static,
     ) -> R {
+        pass_dropped_futures(&self.store, None).await;
         match &self.store {
             AnyStore::Blocking(store) => {
                 pooled(&store.name(), &RunOptions::default(), move |_| {
@@ -46,12 +40,13 @@ impl Storage {
         let AnyStore::Blocking(store) = &self.store else {
             return call().await;
         };
-        let name = store.name();
-        let stop = StopOnDrop::part_of(Cancel::of_scope().as_ref(), &name);
+        let cancel = Cancel::of_scope();
+        pass_dropped_futures(&self.store, cancel.as_ref()).await;
+        let stop = StopOnDrop::part_of(cancel.as_ref(), &self.store);
         let part = stop.cancel().clone();
         let run = move || Ok(part.scope(|| block_on(call())));
         self.named(
-            queued(&name, Some(stop.cancel()), run)
+            queued(&store.name(), Some(stop.cancel()), run)
                 .await
                 .map_err(EngineError::from),
         )?

@@ -35,9 +35,7 @@ impl Storage {
         cancel: Option<&Cancel>,
         future: impl Future<Output = Result<T, E>>,
     ) -> Result<T> {
-        if self.is_blocking() {
-            wait_for_dropped_futures(|| self.name(), cancel);
-        }
+        wait_for_dropped_futures(&self.store, cancel);
         self.wait_within(cancel, future)
     }
 

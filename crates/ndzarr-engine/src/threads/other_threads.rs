@@ -11,7 +11,6 @@ use ndzarr_pool::{
 use ndzarr_store::StoreError;
 
 use crate::threads::cancel::Cancel;
-use crate::threads::dropped_futures::pass_dropped_futures;
 use crate::{EngineCause, RunOptions};
 
 /// Runs `work` on the pool and awaits the result. Dropping the future does not stop it.
@@ -30,7 +29,7 @@ pub(crate) async fn on_pool<R: Send + 'static>(
 }
 
 /// Work for another thread, and where its result comes.
-pub(crate) fn reporting<R: Send + 'static>(
+fn reporting<R: Send + 'static>(
     work: impl FnOnce() -> R + Send + 'static,
 ) -> (
     impl FnOnce() + Send + 'static,
@@ -57,8 +56,7 @@ pub async fn pooled<T: Send + 'static>(
     options: &RunOptions,
     work: impl FnOnce(RunOptions) -> T + Send + 'static,
 ) -> T {
-    pass_dropped_futures(store, options.cancel.as_ref()).await;
-    let (_stop, options) = options.part_of_future(store);
+    let (_stop, options) = options.part();
     on_pool(Queue::of_store(store), move || work(options)).await
 }
 
@@ -82,7 +80,6 @@ pub async fn queued<T: Send + 'static>(
     if !HAS_THREADS || is_change_thread() {
         return work();
     }
-    pass_dropped_futures(store, cancel).await;
     waiting(store, cancel, work).await
 }
 

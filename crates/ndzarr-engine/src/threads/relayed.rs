@@ -19,7 +19,6 @@ use ndzarr_store::{
 
 use crate::any_store::AnyStore;
 use crate::threads::cancel::Cancel;
-use crate::threads::dropped_futures::pass_dropped_futures;
 use crate::threads::other_threads::waiting;
 use crate::{EngineCause, EngineError};
 
@@ -61,7 +60,6 @@ pub async fn relayed<T: Send + 'static, W: FnOnce() -> T + Send + 'static>(
     cancel: Option<&Cancel>,
     work: impl FnOnce(Relay) -> W,
 ) -> Result<T, EngineError> {
-    pass_dropped_futures(store, cancel).await;
     let (send, mut requests) = mpsc::unbounded();
     let work = work(Relay(send));
     let mut done = pin!(waiting(store, cancel, move || Ok::<_, EngineCause>(work())));

@@ -75,7 +75,8 @@ pub fn erase_in_turn(
     now(repeat_if_lock_lost(|| ready(erase())))
 }
 
-/// Removes all values below a prefix, as [`Store::erase_prefix`] does, until the work is stopped.
+/// Removes all values below a prefix, as [`Store::erase_prefix`] does. A wait for a lock ends when
+/// the work is stopped.
 ///
 /// # Errors
 /// The work was stopped; the store fails.

@@ -18,7 +18,7 @@ use crate::writing::chunk_write::ChunkWrite;
 use crate::writing::lost_lock::repeat_if_lock_lost;
 use crate::writing::one_chunk::{Written, write_chunk};
 use crate::writing::write_pieces::{WritePiece, WritePieces};
-use crate::{ChunkedArray, EngineCause, EngineError, RunOptions, Source};
+use crate::{AnyStore, ChunkedArray, EngineCause, EngineError, RunOptions, Source};
 
 /// A region of an array, and a source of its shape.
 pub type Part<'s> = (Region, &'s dyn Source);
@@ -69,9 +69,10 @@ pub async fn write_pooled(
     parts: &[Part<'_>],
     options: &RunOptions,
 ) -> Result<(), EngineError> {
+    let any_store = AnyStore::Blocking(Arc::clone(store));
+    pass_dropped_futures(&any_store, options.cancel.as_ref()).await;
+    let (_stop, options) = &options.part_of_future(&any_store);
     let name = &store.name();
-    pass_dropped_futures(name, options.cancel.as_ref()).await;
-    let (_stop, options) = &options.part_of_future(name);
     let pieces = &WritePieces::new(array, parts);
     let total = pieces.count();
     let done = &AtomicU64::new(0);

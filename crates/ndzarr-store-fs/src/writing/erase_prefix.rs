@@ -131,9 +131,6 @@ impl Erasure<'_> {
 
     fn remove_entry(&self, entry: &DirEntry) -> io::Result<()> {
         let path = entry.path();
-        if !self.wait.goes_on() {
-            return Err(self.ended(&path));
-        }
         let name = entry.file_name();
         let name = name.to_str();
         match entry.file_type() {
@@ -197,7 +194,15 @@ impl Erasure<'_> {
         let lock = match take {
             Ok(Take::NoFolder) => return Ok(()),
             Ok(Take::Held(lock)) => Some(lock),
-            Ok(Take::Busy) => return Err(self.ended(path)),
+            Ok(Take::Busy) => {
+                let waited = self.store.sys.now().saturating_sub(self.start);
+                return Err(TooLong {
+                    lock: lock_path(path),
+                    waited,
+                    holder: None,
+                }
+                .into());
+            }
             Ok(Take::Unsupported) => {
                 // In a shortage of locks another writer may hold it.
                 if again(|| self.store.sys.link_stat(&lock_path(path))).is_ok() {
@@ -212,22 +217,7 @@ impl Erasure<'_> {
         if let Some(lock) = &lock {
             lock.check()?;
         }
-        // After the lock was taken: what others stored since the wait ended stays.
-        if !self.wait.goes_on() {
-            return Err(self.ended(path));
-        }
         absent_is_fine(remove())
-    }
-
-    /// The wait for the lock of a value has ended.
-    fn ended(&self, path: &Path) -> io::Error {
-        let waited = self.store.sys.now().saturating_sub(self.start);
-        let ended = TooLong {
-            lock: lock_path(path),
-            waited,
-            holder: None,
-        };
-        ended.into()
     }
 }
 

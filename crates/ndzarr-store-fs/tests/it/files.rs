@@ -2,8 +2,6 @@
 
 use std::error::Error;
 use std::fs::{self, OpenOptions};
-#[cfg(unix)]
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use ndzarr_store::{
@@ -370,34 +368,5 @@ fn erasing_a_prefix_while_others_write() -> Outcome {
     })?;
     store.erase_prefix(&Prefix::new("a/")?, Wait::Block)?;
     assert_eq!(fs::read_dir(folder.path())?.count(), 0);
-    Ok(())
-}
-
-/// A call that was given up removes nothing that others store afterwards.
-#[cfg(unix)]
-#[test]
-fn nothing_is_removed_after_the_wait_has_ended() -> Outcome {
-    for end in 0..12 {
-        let folder = tempfile::tempdir()?;
-        let store = FsStore::new(folder.path());
-        for key in ["a/zarr.json", "a/c/0", "a/c/1"] {
-            put(&store, key, "value")?;
-        }
-        std::os::unix::fs::symlink("nowhere", folder.path().join("a/link"))?;
-        let all = store.list_prefix(&Prefix::root())?.len();
-        let n_looks = AtomicUsize::new(0);
-        let goes_on = || n_looks.fetch_add(1, Ordering::Relaxed) < end;
-        let erased = store.erase_prefix(&Prefix::new("a/")?, Wait::While(&goes_on));
-        let left = store.list_prefix(&Prefix::root())?.len();
-        if n_looks.into_inner() <= end {
-            erased?;
-            assert_eq!(left, 0);
-            continue;
-        }
-        let error = erased.expect_err("the wait has ended");
-        assert!(matches!(error, StoreError::Busy { .. }), "{error:?}");
-        assert!(left > 0, "{end} looks");
-        assert!(end > 0 || left == all, "{left} of {all}");
-    }
     Ok(())
 }

@@ -2,6 +2,7 @@
 #![expect(deprecated, reason = "they are deprecated")]
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use futures_util::StreamExt;
 use futures_util::stream;
@@ -119,8 +120,14 @@ fn lengths_are_listed_by_the_former_names() -> Tested {
         listed.extend(lengths);
     }
     assert_eq!(listed, vec![("a/b".to_owned(), 3); 3]);
+    let former = Arc::new(Former(memory));
+    let mut lengths = Vec::new();
+    former.list_sizes(&Prefix::root(), &mut |key, len| {
+        lengths.push((key.to_string(), len))
+    })?;
+    assert_eq!(lengths, [("former".to_owned(), 7)]);
     // The library looks by itself.
-    let storage = Storage::blocking(Former(memory));
+    let storage = Storage::blocking(former);
     let mut lengths = Vec::new();
     storage.each_listed("", |key, listed| {
         lengths.push((key.to_owned(), listed.byte_len()))

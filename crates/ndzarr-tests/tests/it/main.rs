@@ -123,6 +123,7 @@ mod refresh;
 mod regions;
 mod relative_paths;
 mod removed_nodes;
+mod replaced_arrays;
 mod reports_waits;
 mod requests;
 mod resize;
