@@ -129,8 +129,8 @@ impl Storage {
         self.named(failed.map_or(Ok(()), Err))
     }
 
-    /// The value under a key, such as one that [`each_listed`](Self::each_listed) names; `None` if there
-    /// is none.
+    /// The value under a key, such as one that [`each_listed`](Self::each_listed) names; `None` if
+    /// there is none.
     ///
     /// # Errors
     /// The store fails; it has more bytes than `limit`.

@@ -4,7 +4,7 @@
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -116,7 +116,11 @@ impl Dropped {
                 return Poll::Ready(());
             }
             let mut waiting = self.waiting();
-            waiting.wakers.push(context.waker().clone());
+            // A future that is polled again and again has one.
+            let own = context.waker();
+            if !waiting.wakers.iter().any(|waker| waker.will_wake(own)) {
+                waiting.wakers.push(own.clone());
+            }
             if waiting.watched {
                 return Poll::Pending;
             }
@@ -142,7 +146,7 @@ impl Dropped {
         wakers.into_iter().for_each(Waker::wake);
     }
 
-    fn waiting(&self) -> std::sync::MutexGuard<'_, Waiting> {
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
